@@ -332,7 +332,7 @@ def test_nothing_is_overwritten_unasked(files: tuple[str, str], tmp_path: Path) 
     assert {"worker", "skill", "answers_by_true"} <= set(
         lines(tmp_path / "out" / "skills.jsonl")[0]
     )
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         write_result(found, tmp_path / "out")
     write_result(
         aggregate(files[0], options=AggregateOptions(rules=("mace",))),
@@ -352,7 +352,7 @@ def test_rules_by_question() -> None:
         "binary": "mean+binary:3",
     }
     assert list(parse_rules(("mean+sd<=2",))) == [""]
-    with pytest.raises(BadInput, match="needs a name of its own"):
+    with pytest.raises(BadInput, match="needs its own name"):
         parse_rules(("mean", "median"))
 
 
@@ -414,12 +414,13 @@ def test_sheets_about_items_nobody_judged_are_refused(
 ) -> None:
     ties, known = tmp_path / "ties.tsv", tmp_path / "known.tsv"
     ties.write_text("example\tquestion\tanswer\ni1\tlabel\tb\ni99\tlabel\tb\n", "utf-8")
-    said = r"ties\.tsv, line 3: decides about 'i99', which nobody judged; known: i0, i1"
+    said = r"ties\.tsv, line 3: decides about 'i99', which has no judgements; known: i0, i1"
     with pytest.raises(BadInput, match=said):
         aggregate(files[0], options=AggregateOptions(adjudicated=ties))
     ties.write_text("example\tquestion\tanswer\ni1\tlable\tb\n", "utf-8")
     with pytest.raises(
-        BadInput, match="decides no question that is aggregated; the column question says label"
+        BadInput,
+        match="decides no question that is aggregated; write one of these into the column question: label",
     ):
         aggregate(files[0], options=AggregateOptions(adjudicated=ties))
     known.write_text("example\tanswer\nk1\ta\nk2\tb\n", "utf-8")
@@ -559,7 +560,7 @@ def test_golden_rules_conform(shared_data: Path) -> None:
     [
         (("--rule", "votes:2/3", "--examples"), "2 of 4 items have gold"),
         (("--rule", "majority", "--json"), '"tied": 2'),
-        (("--workers", "--exclude", "agreement<0.5"), "what leaving workers out changes"),
+        (("--workers", "--exclude", "agreement<0.5"), "effect of excluding workers"),
         (("--human", "--task", "mini-ja-nli"), "each answer against the rest"),
     ],
 )

@@ -100,7 +100,7 @@ def test_slices(pilot: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_item_is_placed_by_line(pilot: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="line 16: answers about '6', which is no example"):
+    with pytest.raises(BadInput, match="line 16: answers about '6', which is not an example"):
         agree(str(pilot), options=AgreeOptions(examples=str(examples(tmp_path, 5))))
 
 
@@ -127,7 +127,7 @@ def test_how_many_were_asked_is_guessed_and_said(tmp_path: Path) -> None:
     write_judgements(path, [row for n in range(10) for row in judged(str(n), "aab" if n else "aa")])
     report = agree(str(path), options=AgreeOptions(resamples=FEW)).report
     assert (report.counts["incomplete"], report.counts["majority"]) == (1, 9)
-    assert "each of the 3 workers was to answer all; say --each N" in report.remarks[0]
+    assert "each of the 3 workers should answer every item; say --each N" in report.remarks[0]
     told = agree(str(path), options=AgreeOptions(resamples=FEW, each=2)).report
     assert (told.counts["incomplete"], told.counts["unanimous"], told.remarks) == (0, 1, ())
 

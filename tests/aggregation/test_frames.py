@@ -168,7 +168,7 @@ def test_one_question_of_several() -> None:
     assert percent_agreement(rows, question="label") == 0.5
     assert percent_agreement(rows, question="tone") == 0.0
     with pytest.raises(
-        BadInput, match=r"several questions: label, tone; say which one: question='label'"
+        BadInput, match=r"several questions: label, tone; pass one of them: question='label'"
     ):
         percent_agreement(rows)
     with pytest.raises(UnknownName, match="there is no question 'size'"):
@@ -191,14 +191,14 @@ def test_one_answer_throughout_is_undefined() -> None:
         ([(1, "a")], r"row 0 is no \(item, worker, answer\)"),
         ([{"task": 1, "label": "x"}], "the columns are task, label; name the columns example"),
         ({"task": [1, 1], "worker": [1, 2], "label": [1]}, "2 items, 2 workers and 1 answers"),
-        ([(1, None, "x"), (1, "b", "x")], "the column 'worker' has blanks"),
+        ([(1, None, "x"), (1, "b", "x")], "the column 'worker' has empty values"),
         ([(1, "a", None), (1, "b", None)], "there are no judgements"),
         ([(1, "a", "x"), (1, "a", "y")], "worker a answers 'answer' twice about 1"),
         ([(1, "a", "x"), (2, "a", "y")], "no item has two answers"),
         ([(1, "a", ["x"]), (1, "b", ["x"])], "an answer is a list or a mapping"),
         ([(1, "a", ((0, 3, "PS"),)), (1, "b", ((0, 3, "PS"),))], "are spans; measure spans with"),
         (np.zeros(3), "has two dimensions, this one 1"),
-        (5, "a int holds no judgements"),
+        (5, "a int contains no judgements"),
     ],
 )
 def test_what_is_refused(data: Any, message: str) -> None:

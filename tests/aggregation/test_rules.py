@@ -133,9 +133,9 @@ def test_wrong_tie_rules(text: str) -> None:
 
 
 def test_unknown_preference() -> None:
-    with pytest.raises(BadInput, match="'x', which nobody answered"):
+    with pytest.raises(BadInput, match="'x', which no worker answered"):
         apply_rule(table("en"), "majority", "prefer:x")
-    with pytest.raises(BadInput, match="'x', which nobody answered"):
+    with pytest.raises(BadInput, match="'x', which no worker answered"):
         apply_rule(table("ee"), "majority+only:x")
 
 
@@ -229,9 +229,9 @@ def test_the_last_decision_counts() -> None:
 
 
 def test_a_decision_of_another_shape() -> None:
-    with pytest.raises(BadInput, match="the decision 'much' about 'i0' is no number"):
+    with pytest.raises(BadInput, match="the decision 'much' about 'i0' is not a number"):
         decide(apply_rule(table([1, 2]), "mean"), {"i0": "much"})
-    with pytest.raises(BadInput, match="is no label"):
+    with pytest.raises(BadInput, match="is not a label"):
         decide(apply_rule(table("ab"), "majority"), {"i0": {"text": "a"}})
 
 

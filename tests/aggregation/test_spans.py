@@ -80,5 +80,5 @@ def test_what_is_written_is_read(marks: Marks) -> None:
 
 @pytest.mark.parametrize("text", ["A", "[0]", "0-2:A, B", "4-2:A", "", "0-2:A,"])
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="is no list of spans; write 0-3:PS"):
+    with pytest.raises(BadInput, match="is not a list of spans; write 0-3:PS"):
         parse_marks(text)

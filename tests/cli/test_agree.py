@@ -63,7 +63,7 @@ def test_page_and_saved_judgements(tmp_path: Path) -> None:
     )
     assert (tmp_path / "p" / "index.html").is_file()
     assert (tmp_path / "j.jsonl").read_text("utf-8").count("\n") > 100
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         run("mini-ko", "--page", str(tmp_path / "p"))
 
 
@@ -73,11 +73,11 @@ def test_a_plan() -> None:
     )
     assert plan["workers"] == next(row["workers"] for row in plan["rows"] if row["enough"])
     said = run("mini-ja", "--plan", "--yield", "0.9")
-    assert "workers an item will do for 1,000 items with gold" in said
+    assert "workers per item for 1,000 items with gold" in said
 
 
 def test_a_dataset_without_judgements() -> None:
-    with pytest.raises(BadInput, match="jnli publishes no workers' answers; these do: "):
+    with pytest.raises(BadInput, match="jnli does not publish judgements; these do: "):
         run("jnli")
 
 
@@ -116,7 +116,7 @@ def test_spans_have_measures_of_their_own(tmp_path: Path) -> None:
     assert [part["where"] for part in found["slices"]] == ["part=1", "part=2"]
     said = run(str(path), "--page", str(tmp_path / "p"))
     assert "take off no chance" in said
-    assert "alpha-characters needs the texts: name them with --examples FILE." in said
+    assert "alpha-characters needs the texts: pass them with --examples FILE." in said
     assert "Spans by label" in (tmp_path / "p" / "index.html").read_text("utf-8")
 
 

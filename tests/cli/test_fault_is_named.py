@@ -59,7 +59,7 @@ def test_a_file_is_named_once() -> None:
             SIMS,
             ("split",),
             ("--by", "flat", "--question", "score", "--sizes", "rest,2,2"),
-            "is no pair of texts",
+            "is not a pair of texts",
         ),
         (_judge(SPAN, SPAN), ("agree",), (), "worker w0 marks characters 0 to 'x'"),
         (_judge("a", "b"), ("agree",), ("--question", "score"), "there is no answer to 'score'"),
@@ -109,7 +109,7 @@ def test_an_answer_given_twice_in_a_folder_of_files(tmp_path: Path, nikawa: Nika
 def test_a_preset_out_of_range(tmp_path: Path, text: str) -> None:
     path = tmp_path / "own.toml"
     path.write_text(text)
-    with pytest.raises(BadInput, match=r"own\.toml: is no preset"):
+    with pytest.raises(BadInput, match=r"own\.toml: is not a preset"):
         read_preset(str(path))
 
 
@@ -119,7 +119,7 @@ def test_a_setting_of_a_preset_that_no_model_has(tmp_path: Path, nikawa: Nikawa)
     words = ("run", "--model", "majority", "--tasks", "mini-ja-nli", "--preset", str(path))
     done = nikawa(*words, "--out", str(tmp_path / "runs"))
     assert done.returncode == 2
-    assert "own.toml: no model here has the setting 'odd'" in done.stderr
+    assert "own.toml: none of the models has the setting 'odd'" in done.stderr
 
 
 def test_examples_that_are_not_there_are_the_first_thing_to_say(
@@ -204,4 +204,4 @@ def test_a_run_that_names_a_file_elsewhere(tmp_path: Path, nikawa: Nikawa) -> No
     done.write_text(done.read_text("utf-8").replace('"scores.json"', '"/x"'), "utf-8")
     result = nikawa("analyse", str(done.parent), "--out", str(tmp_path / "analyses"))
     assert result.returncode == 2
-    assert "done.json: names '/x', which is no file of the run" in result.stderr
+    assert "done.json: names '/x', which is not a file of the run" in result.stderr

@@ -75,7 +75,7 @@ LABELS: dict[str, Any] = {"labels": ["good", "bad"]}
 def test_another_name_of_the_question() -> None:
     fitted, notes = fit("choice", {"mood": "good"}, **LABELS)
     assert fitted == {"label": "good"}
-    assert notes == {"answers to 'mood'": "taken as answers to 'label'"}
+    assert notes == {"answers to 'mood'": "read as answers to 'label'"}
 
 
 def test_a_question_of_another_kind_is_skipped() -> None:
@@ -91,7 +91,7 @@ def test_a_question_of_another_kind_is_skipped() -> None:
 
 def test_texts_and_choices_are_told_apart_where_the_file_does() -> None:
     answers = {"mood": "good", "why": "晴れだから"}
-    with pytest.raises(BadInput, match="which is the question 'label': 'mood' or 'why'"):
+    with pytest.raises(BadInput, match="several questions could be 'label': 'mood' or 'why'"):
         fit("choice", answers, **LABELS)
     assert fit("choice", answers, kinds={"mood": "choice", "why": "text"}, **LABELS)[0] == {
         "label": "good"
@@ -157,4 +157,4 @@ def test_what_the_form_does_not_take(
     assert reason in str(caught.value)
     fitted, notes = fit(form, {question: answer}, inputs, skip_invalid=True)
     assert fitted == {}
-    assert notes == {"answers that the form does not take": "skipped, as --skip-invalid says"}
+    assert notes == {"answers that the form does not accept": "skipped because of --skip-invalid"}

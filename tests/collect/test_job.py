@@ -85,7 +85,7 @@ def test_a_new_project_is_a_readable_folder(project: Path) -> None:
 
 
 def test_what_is_there_is_not_replaced(project: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         create(project, str(tmp_path / "pairs.jsonl"), NewProject("choice"))
 
 
@@ -174,7 +174,7 @@ def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
     assert "'=x" in table.read_text("utf-8-sig")
     assert export(project, tmp_path / "yahoo.tsv", ExportOptions(form="yahoo")).written == 3
     assert "'=x" in (tmp_path / "yahoo.tsv").read_text("utf-8")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         export(project, out)
     with pytest.raises(BadInput, match="did you mean 'pilot'"):
         export(project, tmp_path / "n.jsonl", ExportOptions(parts=("pilto",)))
@@ -325,10 +325,10 @@ def test_what_was_written_goes_to_others_to_judge(
     assert {tuple(one.meta) for one in found} == {("writer",)}
     assert not any(word in pairs.read_text("utf-8") for word in ("nagi", "meant", "entailment"))
     assert names.stat().st_mode & 0o077 == 0
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         export(folder, pairs, ExportOptions(form="examples"))
     create(tmp_path / "j", str(pairs), NewProject("inference"))
-    with pytest.raises(BadInput, match="asks for no texts"):
+    with pytest.raises(BadInput, match="does not ask workers to write texts"):
         export(tmp_path / "j", tmp_path / "none.jsonl", ExportOptions(form="examples"))
     assert not list(tmp_path.glob("none*"))
 
@@ -451,7 +451,7 @@ def line(**fields: object) -> str:
         (
             "gold",
             line(id="g", inputs={"text": "x"}, gold={"label": "perhaps"}),
-            "'perhaps' is no answer to 'label'",
+            "'perhaps' is not a valid answer to 'label'",
         ),
         (
             "gold",
@@ -459,7 +459,7 @@ def line(**fields: object) -> str:
             "needs its gold, to one of: label",
         ),
         ("pilot", line(id="g", inputs={"text": "x"}), "needs its gold"),
-        ("examples", line(id="e", inputs={"text": 5}), "finds nothing in it to show"),
+        ("examples", line(id="e", inputs={"text": 5}), "finds no input to show"),
     ],
     ids=["no label", "another question", "no gold", "no text"],
 )
@@ -619,7 +619,7 @@ def test_a_name_that_is_taken_and_one_with_blanks(tmp_path: Path) -> None:
     )
     assert f"nikawa collect links '{tmp_path / '내 라운드'}' NAME" in run(*words)
     with pytest.raises(
-        BadInput, match="exists already; choose another name; nikawa collect import"
+        BadInput, match="already exists; choose another name; nikawa collect import"
     ):
         create(tmp_path / "내 라운드", str(tmp_path / "e.jsonl"), NewProject("choice"))
 

@@ -66,7 +66,7 @@ def test_another_spelling_is_the_same_worker(project: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["decision:rin", "Tie-Decision:x", " ｄｅｃｉｓｉｏｎ：rin"])
 def test_nobody_goes_by_the_name_of_a_decision(project: Path, name: str) -> None:
     """Their answers would be taken for an owner's decisions in every export."""
-    with pytest.raises(BadInput, match="are those of decisions"):
+    with pytest.raises(BadInput, match="are reserved for decisions"):
         create_links(project, [name], "")
     assert not find_name_fault("decision")
 

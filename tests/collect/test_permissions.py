@@ -54,7 +54,7 @@ def test_a_guideline_that_cannot_be_read_any_more_does_not_stop_work(
     project = make(items=1)
 
     def refuse(_project: Project, _language: str) -> str:
-        raise BadInput("may not be read", file=Path("guideline.ja.md"))
+        raise BadInput("cannot be read: permission denied", file=Path("guideline.ja.md"))
 
     monkeypatch.setattr(Project, "guideline", refuse)
     with open_store("", project.folder, project.name) as store:

@@ -120,7 +120,7 @@ def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     with open_store(f"sqlite:///{out}", tmp_path, "x") as copy:
         assert copy.read(lambda db: db.required("SELECT count(*) FROM answers")) == (1,)
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         here.store.backup(out)
 
 
@@ -178,7 +178,7 @@ def test_a_full_disk_is_told_once(crowd: Begin, caplog: pytest.LogCaptureFixture
     told = [record.getMessage() for record in caplog.records]
     assert told == [
         "the database does not answer: database or disk is full; workers are asked to try again",
-        "the database answers again",
+        "the database responds again",
     ]
 
 

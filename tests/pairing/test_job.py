@@ -115,7 +115,7 @@ def test_bad_input(text: Path, captions: Path, tmp_path: Path) -> None:
         ("same-image", captions, PairOptions(field="picture"), "names no picture"),
         ("round-trip", text, PairOptions(), "no translator"),
         ("greedy", tmp_path / "none.txt", PairOptions(), "no such file"),
-        ("greedy", text, PairOptions(out=text), "exists already"),
+        ("greedy", text, PairOptions(out=text), "already exists"),
     ):
         with pytest.raises(BadInput, match=said):
             pair(method, path, options=options)
@@ -155,7 +155,7 @@ def test_a_sentence_is_not_paired_with_itself(method: str, tmp_path: Path) -> No
         2,
     )
     assert all(inputs["sentence1"] != inputs["sentence2"] for inputs in found)
-    assert report.notes == ("2 sentences were left out: they repeat another one",)
+    assert report.notes == ("2 sentences were skipped because they repeat another one",)
 
 
 def test_two_equal_captions_are_no_pair(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_two_equal_captions_are_no_pair(tmp_path: Path) -> None:
     )
     report = pair("same-image", path)
     assert (report.pairs, report.repeated) == (1, 1)
-    assert report.notes == ("1 pairs were left out: both sentences are the same",)
+    assert report.notes == ("1 pairs were skipped because both sentences are the same",)
 
 
 def test_what_was_taken_and_what_shares_nothing_is_told(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_what_was_taken_and_what_shares_nothing_is_told(tmp_path: Path) -> None:
     report = pair("greedy", path, options=PairOptions(out=out))
     assert report.mean == 0
     taken, nothing = report.notes
-    assert taken == "of 6 records premise was taken as the sentence, not hypothesis"
+    assert taken == "of 6 records premise was used as the sentence, not hypothesis"
     assert nothing.startswith("3 of 3 pairs share no unit")
     assert "--units characters" in nothing
     assert all(set(e.meta) == {"source", "pairing", "rouge"} for e in read_examples(out))

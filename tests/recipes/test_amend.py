@@ -147,7 +147,7 @@ def test_the_same_input_gives_the_same_bytes(
         ),
         (
             "id,label\n1,entailed\n",
-            r"'entailed' is no label of 'label'; did you mean 'entailment'\?",
+            r"'entailed' is not a label of 'label'; did you mean 'entailment'\?",
         ),
         (f"id,label\n1,{E}\n", r"the label of 1 is 'entailment' already; remove the line"),
         (f"id,label\n1,{N}\ndev/1,{C}\n", r"line 3: corrects 'label' of dev/1, as line 2 does"),
@@ -160,7 +160,7 @@ def test_the_same_input_gives_the_same_bytes(
         (f"id,label,after\n1,{N},{N}\n", "line 1: two columns give the label"),
         (f"id,label\n,{N}\n", "line 2: has no id; fill it in"),
         ("id,label\n1,\n", "line 2: has no new label"),
-        ("id,label\n", "holds no correction"),
+        ("id,label\n", "contains no correction"),
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_written(
@@ -241,24 +241,24 @@ def test_every_kind_of_answer_can_be_corrected(fix: Any, tmp_path: Path) -> None
     ("question", "label", "said"),
     [
         ("score", "9", "'9' is outside the scale of 'score'; it is a number from 0 to 5"),
-        ("score", "high", "'high' is no number"),
-        ("score", "nan", "'nan' is no number"),
+        ("score", "high", "'high' is not a number"),
+        ("score", "nan", "'nan' is not a number"),
         ("choice", "77", "there is no choice '77'"),
-        ("choice", "1.5", "'1.5' is no whole number"),
+        ("choice", "1.5", "'1.5' is not a whole number"),
         ("answers", "none", "'none' is not JSON"),
         ("answers", '{"text": "x"}', "not of the kind of the old one"),
-        ("answers", '[{"text": "無い", "start": 0}]', "does not fit: '無い' does not stand at 0"),
+        ("answers", '[{"text": "無い", "start": 0}]', "does not fit: '無い' is not at 0"),
         ("spans", '[{"start": 5, "end": 2, "label": "PS"}]', "the new spans does not fit"),
         (
             "spans",
             '[{"start": 0, "end": 1, "label": "XX"}]',
-            "line 2: 'XX' is no label of 'spans'; ",
+            "line 2: 'XX' is not a label of 'spans'; ",
         ),
-        ("spans", '[{"start": 0, "end": 0, "label": "LABEL"}]', "a span holds nothing"),
+        ("spans", '[{"start": 0, "end": 0, "label": "LABEL"}]', "a span is empty"),
         (
             "spans",
             '[{"start": 0, "end": 3, "label": "LABEL"}, {"start": 2, "end": 4, "label": "LABEL"}]',
-            "does not fit: two spans of the gold share characters",
+            "does not fit: two gold spans overlap",
         ),
     ],
 )
@@ -283,7 +283,7 @@ def test_a_dataset_with_nested_spans_may_get_more(fix: Any, tmp_path: Path) -> N
     line = '{"id": "b", "label": [{"start": 0, "end": 4, "label": "OG"}, {"start": 0, "end": 2, "label": "LC"}]}\n'
     amend(str(tmp_path / "port"), fix(line, "fix.jsonl"), tmp_path / "new")
     assert load(str(tmp_path / "new")).splits["dev"][1].gold["spans"] == nested
-    with pytest.raises(BadInput, match="'PS' is no label of 'spans'"):
+    with pytest.raises(BadInput, match="'PS' is not a label of 'spans'"):
         amend(
             str(tmp_path / "port"), fix(line.replace("LC", "PS"), "fix.jsonl"), tmp_path / "newer"
         )
@@ -452,8 +452,8 @@ def test_one_split_does_not_replace_the_others(jnli: str, fix: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("jnli", "--amend", "mini-ja"), "build the recipe jnli, or amend mini-ja?"),
-        (("jnli", "--relabel", "fix.csv"), "these options belong to --amend"),
+        (("jnli", "--amend", "mini-ja"), "the recipe jnli and --amend mini-ja cannot be combined"),
+        (("jnli", "--relabel", "fix.csv"), "these options need --amend"),
     ],
 )
 def test_building_and_amending_are_two_things(words: tuple[str, ...], said: str) -> None:

@@ -215,7 +215,7 @@ def test_what_is_lacking_is_told(run: Any, sheet: Path) -> None:
     assert not done.waiting
     assert not (sheet / "missing.csv").exists()
     assert done.stages[2].notes == (
-        "1 answers were about items not asked about and not counted: nowhere",
+        "1 answers were about other items and were not counted: nowhere",
     )
 
 
@@ -224,7 +224,7 @@ def test_answers_beyond_the_number_are_not_counted(run: Any, sheet: Path) -> Non
     answers(sheet, workers="wxyz")
     report = run()
     assert report.stages[2].wrote == {"mood": 24}
-    assert report.stages[2].notes == ("8 answers beyond 3 an item were not counted",)
+    assert report.stages[2].notes == ("8 answers beyond 3 per item were not counted",)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +232,11 @@ def test_answers_beyond_the_number_are_not_counted(run: Any, sheet: Path) -> Non
     [
         (
             "l2,q,merry",
-            r"answers\.csv, line 26: the answer about 'l2' does not fit: 'merry' is none of glad, sad; the form choice",
+            r"answers\.csv, line 26: the answer about 'l2' does not fit: 'merry' is not one of glad, sad; the form choice",
         ),
         (
             "l2,x,sad",
-            r"answers\.csv, line 26: worker x answers about 'l2' a second time, and otherwise",
+            r"answers\.csv, line 26: worker x answers 'l2' twice, with different answers",
         ),
     ],
 )
@@ -256,7 +256,7 @@ def test_answers_of_another_build_are_refused(run: Any, sheet: Path) -> None:
     run()
     (sheet / "answers.csv").write_text("example,worker,answer\nother1,x,glad\n", "utf-8")
     with pytest.raises(
-        BadInput, match=r"answers\.csv: none of its items was asked about, such as 'other1'"
+        BadInput, match=r"answers\.csv: contains no item of this question, for example 'other1'"
     ):
         run()
 

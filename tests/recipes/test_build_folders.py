@@ -216,11 +216,11 @@ def test_ids_that_are_formulas_come_back(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("answers.xlsx", "PK", "is a workbook, which is not read; save its sheet as CSV UTF-8"),
+        ("answers.xlsx", "PK", "is a workbook, which cannot be read; save its sheet as CSV UTF-8"),
         (
             "answers.csv",
             "example,answer\n0日目,glad\n",
-            "call the columns example, worker and answer",
+            "name the columns example, worker and answer",
         ),
     ],
 )

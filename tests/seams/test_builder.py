@@ -247,7 +247,7 @@ def test_an_export_says_what_is_in_which_file(nikawa: Run, tmp_path: Path) -> No
     assert "Copy or rename both files together: sheet.tsv.remarks.jsonl is read with" in sheet
     texts = write("examples", "texts.jsonl")
     assert texts.returncode == 2
-    assert "leave --to examples out: its answers are judgements" in texts.stderr
+    assert "remove --to examples: the answers of this form are judgements" in texts.stderr
 
 
 def test_a_folder_of_gold_says_what_to_name(nikawa: Run, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_folder_of_gold_says_what_to_name(nikawa: Run, tmp_path: Path) -> None
     assert "run nikawa aggregate again with --examples FILE" in bare.stderr
     gold = nikawa("data", "check", str(tmp_path / "gold"))
     assert gold.returncode == 2
-    cure = gold.stderr.strip().rpartition("name its examples: ")[2]
+    cure = gold.stderr.strip().rpartition("pass its examples: ")[2]
     assert cure == str(tmp_path / "gold" / "examples.jsonl")
     run_well(nikawa, "data", "show", cure)
 
@@ -273,7 +273,7 @@ def test_one_worker_of_a_tool_that_writes_a_file_each(nikawa: Run) -> None:
     folder = Path(__file__).parent / "data" / "doccano" / "classification_jsonl"
     alone = nikawa("agree", str(folder / "hanako.jsonl"))
     assert alone.returncode == 2
-    assert "where each worker has a file of their own, name their folder" in alone.stderr
+    assert "if each worker has a separate file, pass their folder" in alone.stderr
     assert "4 items, 2 workers" in run_well(nikawa, "agree", str(folder))
     unruled = nikawa("aggregate", str(folder))
     assert "no rule is named that makes the gold; say --rule majority" in unruled.stderr

@@ -206,7 +206,7 @@ def test_a_group_that_exceeds_the_parts_is_refused(nikawa: Nikawa) -> None:
     assert done.returncode == 2
     assert "the group 'a' holds 7 examples, more than any part" in done.stderr
     done = nikawa("split", "two.jsonl", "--by", "stratified-groups", "--sizes", "0.8,0.2")
-    assert "test is to hold 2 examples, and the smallest group holds 3" in done.stderr
+    assert "test should have 2 examples, and the smallest group has 3" in done.stderr
 
 
 # What is by design, known, or accepted
@@ -311,9 +311,9 @@ def test_entries_of_no_use_are_reported(nikawa: Nikawa) -> None:
     Path(folder, "known.toml").write_text(tables, "utf-8")
     done = nikawa("data", "check", folder)
     assert done.returncode == 0
-    assert "leaked-sentences (anywhere): 1 are found, the entry allows for 5" in done.stdout
-    assert "empty-text (dev): nothing of this kind is found any more" in done.stdout
-    assert "no check is called so; did you mean 'leaked-sentences'" in done.stdout
+    assert "leaked-sentences (anywhere): the check finds 1, but the entry allows 5" in done.stdout
+    assert "empty-text (dev): the check finds nothing any more" in done.stdout
+    assert "there is no such check; did you mean 'leaked-sentences'" in done.stdout
     Path(folder, "known.toml").write_text('[[known]]\ncheck = "empty-text"\n', "utf-8")
     refused = nikawa("data", "check", folder)
     assert refused.returncode == 2

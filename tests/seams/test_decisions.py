@@ -641,7 +641,7 @@ def test_a_decision_that_decides_nothing_is_noted_or_refused(
     for answer in ("nan", "1e999"):
         done = aggregate({**decision, "answer": answer}, rule="mean")
         assert done.returncode == 2
-        assert f"line 4: the decision '{answer}' about 'a' is no number" in done.stderr
+        assert f"line 4: the decision '{answer}' about 'a' is not a number" in done.stderr
 
 
 def test_names_are_hidden_however_they_are_typed(nikawa: Nikawa, tmp_path: Path) -> None:

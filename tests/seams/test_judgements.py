@@ -343,7 +343,8 @@ def test_an_answer_the_form_does_not_have(nikawa: Run, tmp_path: Path, project: 
     skipped = nikawa("collect", "import", project, str(sheet), "--skip-invalid")
     assert "7 answers and 0 examples added" in skipped.stdout
     assert (
-        "answers that the form does not take: 1, skipped, as --skip-invalid says" in skipped.stdout
+        "answers that the form does not accept: 1, skipped because of --skip-invalid"
+        in skipped.stdout
     )
 
 
@@ -354,7 +355,7 @@ def test_which_question_is_meant(
     asked = nikawa("collect", "import", project, states)
     assert asked.returncode == 2
     assert (
-        "which is the question 'label': 'sentiment' or 'topics'?; write --question label=sentiment"
+        "several questions could be 'label': 'sentiment' or 'topics'; write --question label=sentiment"
         in asked.stderr
     )
     assert (
@@ -364,7 +365,7 @@ def test_which_question_is_meant(
     scale = str(tmp_path / "scale")
     nikawa("collect", "new", scale, "--examples", str(sentences), "--form", "scale")
     done = nikawa("collect", "import", scale, str(STUDIO / "choices.json"))
-    assert "answers to 'fluency': 8, taken as answers to 'score'" in done.stdout
+    assert "answers to 'fluency': 8, read as answers to 'score'" in done.stdout
     assert "answers to 'sentiment': 8, skipped: the form does not ask it" in done.stdout
     wrong = nikawa(
         "collect", "import", scale, str(STUDIO / "choices.json"), "--question", "rating=fluency"
@@ -386,7 +387,7 @@ def test_an_other_answer_than_before_is_counted(nikawa: Run, tmp_path: Path, pro
             + "\n"
         )
         done = nikawa("collect", "import", project, str(path))
-    assert "1 of those known before are other answers; what was there stays" in done.stdout
+    assert "1 of those known before differ; the stored answers stay" in done.stdout
 
 
 def test_two_answers_of_one_worker_are_refused(nikawa: Run, tmp_path: Path, project: str) -> None:

@@ -28,5 +28,7 @@ def test_folders_are_served_together(tmp_path: Path) -> None:
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     ours = make_folder(tmp_path / "ours", form="1")
     theirs = make_folder(tmp_path / "theirs", form="2")
-    with pytest.raises(BadInput, match=r"form\.js: has the name of a file of Nikawa; rename it"):
+    with pytest.raises(
+        BadInput, match=r"form\.js: has the same name as a file of Nikawa; rename it"
+    ):
         StaticFiles(ours, theirs)

@@ -174,7 +174,7 @@ def test_a_wrong_statement_fails_its_own_request_and_is_no_outage(
     assert all(isinstance(problem, writer.database.error) for problem in problems)
     assert writer.read(numbers) == [1, 2]
     messages = [record.getMessage() for record in caplog.records]
-    assert messages == ["a request failed by a fault of the program"] * 2
+    assert messages == ["a request failed because of a bug"] * 2
     assert "txet" in caplog.text
     assert "Traceback" in caplog.text
 

@@ -648,7 +648,7 @@ def judge_output(
 
 NOBODYS_FAULT = re.compile(
     r"nothing is left to release|nothing was rewritten|is where .* is built|is not in data/"
-    r"|was made with another|which is no example|do not both have gold|no split of .* has gold|\[form_settings\]"
+    r"|was made with another|which is (?:no|not an) example|do not both have gold|no split of .* has gold|\[form_settings\]"
     r"|: example '.*' has no '|: the examples come from "
 )
 """Messages about all of a dataset or folder, or about two files that do not fit: none is to blame alone. An example is

@@ -177,7 +177,7 @@ def test_progress_tells_which_model_learns(pairs: Path) -> None:
         (f"reading {pairs}", 0, None),
         (f"splitting {pairs}", 0, None),
         *((f"char-linear, model {n + 1} of 5", n, 5) for n in range(5)),
-        ("looking for what leaks", 0, 1),
+        ("looking for leaks", 0, 1),
     ]
 
 
@@ -222,8 +222,8 @@ def test_bad_requests(request_: SplitOptions, said: str, pairs: Path) -> None:
 @pytest.mark.parametrize(
     ("by", "sizes", "said"),
     [
-        ("group", "0.5,0.5", "test would be empty: of 6 examples a group is not parted"),
-        ("random", "0.9,0.05,0.05", "dev, test would be empty: of 6 examples there are too few"),
+        ("group", "0.5,0.5", "test would be empty: groups stay whole"),
+        ("random", "0.9,0.05,0.05", "dev, test would be empty: the part is too small"),
     ],
 )
 def test_an_empty_part_is_refused(by: str, sizes: str, said: str, tmp_path: Path) -> None:
@@ -360,8 +360,8 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
     [
         ("colour=red", "a card has no 'colour'"),
         ("name=a:b", "is no name"),
-        ("licence", "says nothing"),
-        ("workers_are=cats", "the card cannot be so"),
+        ("licence", "has no value"),
+        ("workers_are=cats", "the card is not valid"),
     ],
 )
 def test_what_no_card_can_say(pairs: Path, said: str, words: str) -> None:

@@ -220,7 +220,7 @@ def test_entities_are_held_out() -> None:
     before_test = learned | {entity for e in parts["dev"] for entity in entities_of(e)}
     assert all(entities_of(e) - learned for e in parts["dev"])
     assert all(entities_of(e) - before_test for e in parts["test"])
-    with pytest.raises(BadInput, match="no example holds an entity"):
+    with pytest.raises(BadInput, match="no example contains an entity"):
         splitters()["entities"].split(
             [Example(id="1", inputs={"text": "雨"})], {"train": 1}, SplitterSettings()
         )

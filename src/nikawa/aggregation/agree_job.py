@@ -37,10 +37,8 @@ from nikawa.stats.slices import slice_examples
 from nikawa.tables import ResultTable, ShownAsTables
 
 RESAMPLES = 1000
-SPAN_REMARK = (
-    "span-f1 and span-f1-overlap take off no chance: spans that nobody marks cannot be counted."
-)
-NO_TEXTS_REMARK = "alpha-characters needs the texts: name them with --examples FILE."
+SPAN_REMARK = "span-f1 and span-f1-overlap are not corrected for chance: spans that no worker marks cannot be counted."
+NO_TEXTS_REMARK = "alpha-characters needs the texts: pass them with --examples FILE."
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,9 @@ class AgreeOptions:
     by: tuple[str, ...] = ()
     """What to slice by: `tag`, or keys of the examples' meta."""
     author: str | None = None
-    """The worker who wrote the items, to be held against the validators."""
+    """The worker who wrote the items, for comparison with the validators."""
     each: int | None = None
-    """How many answers an item was to get; guessed where it is not said."""
+    """The number of answers planned per item; estimated if it is not given."""
     examples: str | None = None
     """A dataset or records file with the examples; a published dataset has its own."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
@@ -153,7 +151,7 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
     if options.by or options.examples:
         known = load_examples(spec, options.examples, data)
     if options.by and known is None:
-        raise BadInput("slices need the examples", cure="name them with --examples FILE")
+        raise BadInput("slices need the examples", cure="pass them with --examples FILE")
     source = open_source(spec, data, options.how, known)
     table = replace(build_table(source, options.question), each=options.each)
     counts: dict[str, int] = {}
@@ -198,11 +196,13 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
 
 
 def plan_from_pilot(spec: str, data: Path | None, options: AgreeOptions, goal: PlanGoal) -> Plan:
-    """How many workers an item needs, from a pilot's judgements."""
+    """Estimate the number of workers per item from the judgements of a pilot."""
     table = build_table(open_source(spec, data, options.how), options.question)
     if holds_spans(table):
-        cure = "plan with labels or numbers; of spans, look at the agreement of the pilot"
-        raise BadInput("how many workers an item needs is not told of spans", file=spec, cure=cure)
+        cure = "plan with labels or numbers; for spans, look at the agreement of the pilot"
+        raise BadInput(
+            "the number of workers per item cannot be planned for spans", file=spec, cure=cure
+        )
     return plan(table, goal, seed=options.seed)
 
 
@@ -249,7 +249,7 @@ def _check_span_options(table: Table, options: AgreeOptions) -> None:
     if options.level not in (None, "nominal"):
         raise BadInput(f"spans have no {options.level} level", cure="leave --level out")
     if options.author is not None:
-        raise BadInput("spans are not held against an author's", cure="leave --author out")
+        raise BadInput("spans cannot be compared with an author's", cure="remove --author")
 
 
 def _explain_incomplete(table: Table) -> tuple[str, ...]:
@@ -258,11 +258,11 @@ def _explain_incomplete(table: Table) -> tuple[str, ...]:
         return ()
     each = expected_answers(table)
     if each == len(table.workers):
-        why = f"each of the {each} workers was to answer all"
+        why = f"each of the {each} workers should answer every item"
     else:
-        why = f"{each} make an item"
+        why = f"{each} answers per item are complete"
     return (
-        f"incomplete: it is taken that {why}; say --each N where N answers an item were asked for.",
+        f"incomplete: this assumes that {why}; pass --each N if N answers per item were planned.",
     )
 
 
@@ -277,7 +277,7 @@ def measure_slices(
         groups = slice_examples(by, [known.get(item) for item in table.items])
         if not groups:
             raise BadInput(
-                f"no example has {by!r}", cure="slice by tag, or by a name in the examples' meta"
+                f"no example has {by!r}", cure="slice by tag, or by a field of the examples' meta"
             )
         for value, places in groups.items():
             keep = np.zeros(len(table.items), dtype=np.bool_)
@@ -303,7 +303,7 @@ def save_judgements(
 ) -> int:
     """Write all judgements of a file or dataset in another form, texts with them where the examples are known.
 
-    Comments, reports and decisions go along, into a file beside where the form has no room for them.
+    Comments, reports and decisions are written too, to a second file if the format has no room for them.
 
     Without a `form` the suffix of `path` decides. Returns how many were written.
     """

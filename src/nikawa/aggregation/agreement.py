@@ -1,8 +1,8 @@
 """Agreement of a table of judgements: every measure that its answers allow, each ready to be resampled over items.
 
-Beside alpha (see `alpha`) and the kappas (see `kappa`) these are plain shares. A majority is an answer of more than half
+In addition to alpha (see `alpha`) and the kappas (see `kappa`), these are plain shares. A majority is an answer of more than half
 the workers of an item, but not of all: those items are unanimous. An item that lacks answers is `incomplete`, neither of
-them: a blank is no vote. How many it was to get is said (`Table.each`), or guessed: where nearly all items have an
+them: a blank is not a vote. The planned number is given (`Table.each`) or estimated: where nearly all items have an
 answer of every worker, each worker was to answer all; else two make an item. The variance of an item is that of its own
 answers (divided by their number, not by one less).
 """
@@ -80,8 +80,8 @@ def _measures_of_counts(
 def refuse_single_answers(table: Table) -> None:
     """Refuse a table in which no item has two answers."""
     if not table.paired().any():
-        what = f"no item has two answers to {table.question!r}, and agreement needs two workers"
-        raise BadInput(what, cure="where each worker has a file of their own, name their folder")
+        what = f"no item has two answers to {table.question!r}, but agreement needs two workers"
+        raise BadInput(what, cure="if each worker has a separate file, pass their folder")
 
 
 def choose_levels(table: Table, level: str | None) -> tuple[Level, ...]:
@@ -92,7 +92,7 @@ def choose_levels(table: Table, level: str | None) -> tuple[Level, ...]:
 
 
 def expected_answers(table: Table | AnswerPatterns) -> int:
-    """How many answers an item was to get, as far as that is said or can be guessed."""
+    """The number of answers planned per item, if it is given or can be estimated."""
     if table.each is not None:
         return table.each
     times = table.times if isinstance(table, AnswerPatterns) else None

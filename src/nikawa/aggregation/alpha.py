@@ -142,7 +142,7 @@ def _finish_interval(sums: Floats) -> Floats:
 def _ratio_distances(table: Table | AnswerPatterns) -> Floats:
     values = table.values
     if (values < 0).any():
-        raise BadInput("the ratio level needs numbers from 0 up", cure="take the interval level")
+        raise BadInput("the ratio level needs numbers of 0 or more", cure="use the interval level")
     squares = np.subtract.outer(values, values) ** 2
     sums = np.add.outer(values, values)
     return np.nan_to_num(ratio(squares, sums**2))
@@ -188,7 +188,7 @@ def ordinal_alpha(table: Table | AnswerPatterns) -> SummedMeasure:
 
 
 def alpha_of_many_categories(table: Table, level: Level) -> WeighedMeasure:
-    """Very many categories, such as free numbers or texts: count them anew for each resample."""
+    """Very many categories, such as free numbers or texts: count them again for each resample."""
     width = len(table.categories)
     distances = None if level == "nominal" else _wide_ratio_distances(table)
     apart = _unlike_pairs(table) if distances is None else _ratio_pairs(table, distances)
@@ -209,7 +209,7 @@ def alpha_of_many_categories(table: Table, level: Level) -> WeighedMeasure:
 
 
 def _unlike_pairs(table: Table) -> Floats:
-    """Pairs of unequal answers an item, weighed, from the cells that are not empty."""
+    """Weighted pairs of unequal answers per item, from the cells that are not empty."""
     width = len(table.categories)
     cell = table.item * np.int64(width) + table.answer
     cells, counts = np.unique(cell, return_counts=True)
@@ -223,7 +223,7 @@ def _wide_ratio_distances(table: Table) -> Floats:
     if len(table.categories) > MAX_RATIO_CATEGORIES:
         raise BadInput(
             f"{len(table.categories):,} different numbers are too many for the ratio level",
-            cure="take the interval level, or round the answers",
+            cure="use the interval level, or round the answers",
         )
     return _ratio_distances(table)
 

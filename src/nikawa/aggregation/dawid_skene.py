@@ -83,7 +83,7 @@ class JudgementSums:
 def dawid_skene(
     table: Table, *, tolerance: float = TOLERANCE, iterations: int = MAX_ITERATIONS
 ) -> Fit:
-    """Fit the model; items nobody judged get the prior.
+    """Fit the model; items without judgements get the prior.
 
     >>> table = Table.from_columns("aaabbb", "xyzxyz", ["yes", "yes", "no", "no", "no", "no"])
     >>> [table.categories[code] for code in dawid_skene(table).posterior.argmax(axis=1)]
@@ -124,7 +124,7 @@ def climb(
 
 
 def initial_posterior(table: Table) -> Floats:
-    """Categories by items: the shares of the votes; equal shares where nobody voted."""
+    """Categories by items: the shares of the votes; equal shares for items without votes."""
     counts = table.counts().T.astype(np.float64)
     total = counts.sum(axis=0)
     empty = total == 0

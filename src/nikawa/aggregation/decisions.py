@@ -184,7 +184,7 @@ def _parse_time(at: str | None) -> float | None:
 
 
 def add_decided_items(table: Table, items: Iterable[str]) -> Table:
-    """The table with the items that nobody answered at its end: a decision about them is not lost."""
+    """The table with the items without answers appended, so that decisions about them are kept."""
     known = set(table.items)
     new = sorted(item for item in items if item not in known)
     return replace(table, items=[*table.items, *new]) if new else table
@@ -239,7 +239,9 @@ def read_decided_answer(decision: Decision, verdicts: Verdicts) -> Any:
             marks = parse_marks(answer) if isinstance(answer, str) else to_marks(answer)
             return [Span(*mark) for mark in marks]
         except (BadInput, TypeError):
-            raise _fault(decision, "is no list of spans", "write 0-3:PS, 5-7:LC, or none") from None
+            raise _fault(
+                decision, "is not a list of spans", "write 0-3:PS, 5-7:LC, or none"
+            ) from None
     if rule.first:
         answer = first_choice(answer)
     if rule.numeric:
@@ -248,11 +250,11 @@ def read_decided_answer(decision: Decision, verdicts: Verdicts) -> Any:
         if category == answer or str(category) == str(answer):
             return category
     if isinstance(answer, list | dict):
-        raise _fault(decision, "is no label", "decide on one label for each item")
+        raise _fault(decision, "is not a label", "decide on one label for each item")
     if not decision.is_checked:
         cure = suggest(str(answer), [str(category) for category in table.categories])
         raise BadInput(
-            f"the adjudicated answer {answer!r} is none that workers gave",
+            f"the adjudicated answer {answer!r} is not an answer that workers gave",
             file=decision.file,
             cure=cure,
         )
@@ -268,7 +270,7 @@ def finish_number(decision: Decision, answer: Any, rule: Rule) -> float | int:
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):
-        raise _fault(decision, "is no number", "decide on a number of the scale")
+        raise _fault(decision, "is not a number", "decide on a number of the scale")
     values = np.array([value])
     for step in rule.steps:
         if step.name in FINISHERS:

@@ -136,7 +136,7 @@ class FittedModel(Estimator):
     ) -> None:
         super().__init__(ties=ties)
         if n_iter < 1:
-            raise BadInput(f"n_iter is {n_iter}", cure="allow one iteration or more")
+            raise BadInput(f"n_iter is {n_iter}", cure="set at least one iteration")
         self.n_iter = n_iter
         self.tol = tol
 

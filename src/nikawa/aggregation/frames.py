@@ -52,7 +52,7 @@ def make_table(data: Any, question: str | None = None) -> Table:
 
     - A DataFrame, or a mapping of names to columns. Further columns are ignored, except `question`.
     - A list of mappings with the same names, of `Judgement`s, or of tuples (item, worker, answer).
-    - A two-dimensional array: a row a worker, a column an item, NaN or None where there is no answer.
+    - A two-dimensional array: one row per worker, one column per item, NaN or None for a missing answer.
     - A path of a file of judgements, or the name of a dataset that publishes its own.
 
     `question` is needed where the judgements answer several. Null answers are skipped. Raises `BadInput` where a column
@@ -83,7 +83,7 @@ def read_columns(data: Any) -> Columns:
     if names is not None:
         return _pick_columns([str(name) for name in names], lambda name: _values(data[name]))
     if not isinstance(data, Iterable):
-        raise BadInput(f"a {type(data).__name__} holds no judgements", cure=CURE)
+        raise BadInput(f"a {type(data).__name__} contains no judgements", cure=CURE)
     rows = list(data)
     if not rows:
         raise no_judgements()
@@ -101,7 +101,7 @@ def read_columns(data: Any) -> Columns:
     for number, row in enumerate(rows):
         if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 3:
             what = f"row {number} is no (item, worker, answer): {row!r:.80}"
-            raise BadInput(what, cure="give tuples of three, mappings, or a DataFrame")
+            raise BadInput(what, cure="pass tuples of three, mappings, or a DataFrame")
     first, second, third = zip(*rows, strict=True)
     return Columns(first, second, _values(third))
 
@@ -148,8 +148,8 @@ def _values(column: Any) -> Column:
 def _columns_of_matrix(matrix: Any) -> Columns:
     """The answers of a matrix of workers by items, as the package krippendorff takes it."""
     if matrix.ndim != 2:
-        what = f"an array of judgements has two dimensions, this one {matrix.ndim}"
-        raise BadInput(what, cure="give a row a worker and a column an item")
+        what = f"an array of judgements has two dimensions, this one has {matrix.ndim}"
+        raise BadInput(what, cure="pass one row per worker and one column per item")
     worker, item = (places.ravel() for places in np.indices(matrix.shape))
     return Columns(item, worker, matrix.ravel())
 
@@ -165,7 +165,9 @@ def _table_of_columns(columns: Columns, question: str | None) -> Table:
         raise BadInput(what, cure="give each judgement an item, a worker and an answer")
     for name, values in zip(columns.names, (items, workers), strict=False):
         if any(is_blank(value) for value in values):
-            raise BadInput(f"the column {name!r} has blanks", cure="fill them, or drop the rows")
+            raise BadInput(
+                f"the column {name!r} has empty values", cure="fill them, or drop these rows"
+            )
     asked = [True] * len(items)
     if columns.kinds is not None:
         asked = [kind not in NO_ANSWERS for kind in columns.kinds]
@@ -173,7 +175,7 @@ def _table_of_columns(columns: Columns, question: str | None) -> Table:
         names = dict.fromkeys(str(name) for name in columns.questions)
         if question is None and len(names) > 1:
             what = f"the judgements answer several questions: {list_names(names)}"
-            raise BadInput(what, cure=f"say which one: question={next(iter(names))!r}")
+            raise BadInput(what, cure=f"pass one of them: question={next(iter(names))!r}")
         question = question or next(iter(names), None)
         if question not in names:
             raise unknown("question", str(question), names)
@@ -194,7 +196,7 @@ def _table_of_columns(columns: Columns, question: str | None) -> Table:
 
 
 def is_blank(value: Any) -> bool:
-    """Whether a value says that there is none: null or NaN."""
+    """Whether a value is missing: null or NaN."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 

@@ -1,6 +1,6 @@
 """The functions behind the groups of a golden file that are about agreement and aggregation.
 
-`nikawa conformance` holds them against what the reference implementations return; the groups of metrics lie with the metrics.
+`nikawa conformance` compares them with the results of the reference implementations; the groups of metrics are in the metrics package.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A human baseline from the judgements themselves: each answer against the gold that the item's other answers make.
 
 Leaving one answer out needs no identity: it works where workers are columns too, though then there is no figure a
-worker. Where the other answers are tied there is no gold to hold it against: without those answers the baseline errs
+worker. Where the other answers are tied there is no gold to compare it with: without those answers the baseline errs
 high, as they are on the hard items; with the tie drawn by lot it errs low, as the gold is then half a guess.
 """
 
@@ -50,12 +50,12 @@ class HumanReport(Record, frozen=True, kw_only=True):
 
 @dataclass
 class HeldOutAnswers:
-    """Every answer that could be held against the rest, side by side."""
+    """Every answer that could be compared with the others."""
 
     gold: list[Any] = field(default_factory=list)
     """What the other answers about the item make."""
     answers: list[Any] = field(default_factory=list)
-    """The answer that is held against it."""
+    """The answer that is compared with it."""
     examples: list[str] = field(default_factory=list)
     workers: list[str] = field(default_factory=list)
     tied: list[bool] = field(default_factory=list)
@@ -133,12 +133,13 @@ def find_task(spec: str, name: str | None, question: str | None) -> Task:
     benchmark = find_benchmark(spec)
     if benchmark is None:
         raise BadInput(
-            "which task are the answers to?", cure="name one that is scored alike: --task jnli"
+            "the task of the answers is not known",
+            cure="pass one that is scored in the same way, such as --task jnli",
         )
     for task in benchmark.tasks:
         if question in (None, task.question):
             return task
-    raise BadInput(f"no task of {spec} asks {question!r}", cure="name a task with --task")
+    raise BadInput(f"no task of {spec} asks {question!r}", cure="pass a task with --task")
 
 
 def find_resampling_units(
@@ -165,8 +166,8 @@ def find_tagged_texts(
     known = load_examples(spec, options.examples, data) or {}
     lacking = next((item for item in items if item not in known), None)
     if lacking is not None:
-        what = f"spans are scored on their texts, and that of {lacking} is not known"
-        raise BadInput(what, file=spec, cure="name the examples with --examples FILE")
+        what = f"spans are scored on their texts, and the text of {lacking} is not known"
+        raise BadInput(what, file=spec, cure="pass the examples with --examples FILE")
     texts = []
     for item in items:
         example = known[item]

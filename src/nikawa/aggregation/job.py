@@ -1,6 +1,6 @@
 """`nikawa aggregate`: make gold of judgements by named rules, say why for every item; or report on the workers.
 
-A rule may be named after the question it answers (`binary=mean+binary:3`); several rules make several answers an
+A rule may be named after the question it answers (`binary=mean+binary:3`); several rules give several answers per
 item, and an example is kept when every rule accepts it.
 """
 
@@ -71,7 +71,7 @@ class AggregateOptions:
     examples: str | None = None
     """A dataset or records file: gold is merged into its examples; answers about others are refused."""
     adjudicated: Path | None = None
-    """A sheet of decisions, beside those that the judgements hold."""
+    """A sheet of decisions, in addition to those in the judgements."""
     decisions: str | None = None
     """`override`: a decision is the gold whatever the votes; `ties`: where the rule makes none of them. None: as the
     project that took the decision says, and `override` where nothing says it."""
@@ -86,7 +86,7 @@ class AggregateOptions:
     how: JudgementOptions = field(default_factory=JudgementOptions)
     """How a file of judgements is read."""
     hidden: bool = False
-    """Hold answers against hidden labels, and copy these, still hidden: for whoever holds them."""
+    """Compare answers with hidden labels and copy the labels, still hidden; only for owners of the labels."""
 
 
 def aggregate(
@@ -130,7 +130,8 @@ def aggregate(
         question = name or tables[name].question
         questions[question] = (question, tables[name].question)
         table = add_decided_items(tables[name], book.items(questions[question]))
-        made = apply_rule(table, rule, ties)
+        with name_faulty_file(source.file):
+            made = apply_rule(table, rule, ties)
         verdicts[question] = apply_decisions(made, book, questions[question])
     if copy is not None:
         copy.remarks = [*(decision.to_judgement() for decision in book), *source.reports]
@@ -176,13 +177,13 @@ def collect_decisions(
 ) -> DecisionBook:
     """The decisions that the judgements hold, and behind them those of a sheet.
 
-    Raises `BadInput` for a decision about an item that is no example, where the examples are `known`.
+    Raises `BadInput` for a decision about an item that is not an example, where the examples are `known`.
     """
     book = DecisionBook(options.decisions)
     for line, judgement in source.decisions:
         decision = Decision.of(judgement, source.file, line)
         if known is not None and decision.example not in known:
-            what = f"decides about {decision.example!r}, which is no example"
+            what = f"decides about {decision.example!r}, which is not an example"
             raise BadInput(what, file=source.file, line=line, cure="check the ids, or the examples")
         book.add([decision])
     if options.adjudicated is not None:
@@ -203,7 +204,7 @@ def note_unused_decisions(
         if question not in used:
             decisions = [decision for chain in by_item.values() for decision in chain]
             lines = tuple(one.line for one in decisions if one.line is not None)[:MAX_LINES_NOTED]
-            what, done = f"decisions to {question!r}", "not used: no rule makes gold of it"
+            what, done = f"decisions to {question!r}", "not used: no rule makes gold from it"
             yield Note(what=what, done=done, count=len(decisions), lines=lines)
 
 
@@ -213,7 +214,7 @@ def find_decided_places(table: Table, items: Collection[str]) -> list[int]:
 
 
 def count_remarks(source: JudgementSource) -> RemarkCounts | msgspec.UnsetType:
-    """The comments and reports of workers; unset where there are none."""
+    """The comments and reports of workers; unset if there are no remarks."""
     if not source.comments and not source.reports:
         return msgspec.UNSET
     reasons = Counter(str(report.answer) for report in source.reports)
@@ -250,7 +251,7 @@ def report_workers(
     workers_are = "columns" if options.columns else source.workers_are
     figures = quality(table, known_answers, workers_are=workers_are)
     if pass_mark is not None and not known_answers:
-        raise BadInput("a pass mark needs known answers", cure="give them with --known FILE")
+        raise BadInput("a pass mark needs known answers", cure="pass them with --known FILE")
     excluded = find_excluded(figures, [Limit.parse(limit) for limit in options.exclude])
     rule = next(iter(parse_rules(options.rules).values()))
     trials = []

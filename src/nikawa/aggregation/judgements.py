@@ -1,7 +1,7 @@
 """Where judgements come from: a published dataset by name, or a file of any form; and the examples they are about.
 
 A file is parsed once, whatever is made of it: `build_tables` makes the tables of all rules in one pass, and a
-`JudgementCopy` keeps the records that a result is to hold beside its gold.
+`JudgementCopy` keeps the records that a result stores with its gold.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def open_source(
 ) -> JudgementSource:
     """Open `jsick`, `jsick:test`, a file, or a dataset folder that keeps its judgements.
 
-    Of judgements that lie in a dataset folder, those about examples whose labels are hidden are
+    Of judgements in a dataset folder, those about examples whose labels are hidden are
     skipped unless `hidden` is set: together they tell the label. A note says how many.
 
     With `known`, answers about other items are refused. `as_given` leaves labels in the Unicode form they came in;
@@ -125,14 +125,14 @@ def open_source(
         return JudgementSource(spec, rows, benchmark.card.workers_are, "published", question=first)
     path = input_path(spec)
     if not path.exists():
-        cure = "name a file of judgements, or a dataset that publishes its workers' answers"
+        cure = "pass a file of judgements, or a dataset that publishes its workers' answers"
         raise BadInput("no such file", file=spec, cure=cure)
     if is_dataset_folder(path) and (path / JUDGEMENTS).is_file():
         path = path / JUDGEMENTS
     reading = open_judgements(path, how)
     reading = reading if as_given else reading.composed()
     if as_published:
-        raise BadInput(f"{spec!r} is no published dataset", cure="leave out --as-published")
+        raise BadInput(f"{spec!r} is not a published dataset", cure="leave out --as-published")
     numbered = reading.rows if known is None else reading.known(known)
     names: Collection[str] = ()
     if path.name == JUDGEMENTS and is_dataset_folder(path.parent) and not hidden:

@@ -1,6 +1,6 @@
 """Percent agreement, Fleiss' kappa and Cohen's kappa.
 
-Percent: the share of equal pairs of answers an item, P_i = sum_c n_ic (n_ic - 1) / (m_i (m_i - 1)), averaged over
+Percent: the share of equal pairs of answers per item, P_i = sum_c n_ic (n_ic - 1) / (m_i (m_i - 1)), averaged over
 items with two answers or more. Fleiss (1971, https://doi.org/10.1037/h0031619): (P - sum p_c^2) / (1 - sum p_c^2), p_c the
 share of answers c; where items have unequally many answers P and p_c are taken as they are. Cohen (1960,
 https://doi.org/10.1177/001316446002000104): the same for two workers with each worker's own shares; for more workers the

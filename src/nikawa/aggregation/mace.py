@@ -4,7 +4,7 @@
 
 fitted by EM from the shares of votes (Hovy, Berg-Kirkpatrick, Vaswani, Hovy 2013, https://aclanthology.org/N13-1132).
 Fewer numbers a worker than Dawid-Skene (K instead of K²), so better where workers judged little. A small count is added
-to each, so that nobody with three answers is held for perfect; the start is fixed, so the outcome is too.
+to each, so that a worker with three answers does not count as perfect; the start is fixed, so the result is too.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a measure of agreement is: a value, and how to recompute it when items are drawn anew.
+"""Measures of agreement: a value, and how to recompute it when items are resampled.
 
 Every interval resamples items, that is, puts whole-number weights on them; from sums over items a thousand
 resamples cost one product of matrices.
 
 Items that were answered alike are counted once where that saves work (`Kinds`): most measures need no more, and a
 million items are a few dozen kinds. Two items are of one kind where each answer was given equally often. Items are drawn
-anew by drawing kinds: how often each is drawn is multinomial. No table of items by categories is ever made.
+again by drawing kinds: how often each is drawn is multinomial. No table of items by categories is ever made.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SummedMeasure:
         return float(self.finish(self.times @ self.statistics))
 
     def draw(self, resamples: int, seed: int) -> Floats | None:
-        """The measure of items drawn anew, where rows stand for kinds of items; None where they do not."""
+        """The measure of resampled items if each row is a kind of item; None otherwise."""
         if self.times is None:
             return None
         n = int(self.times.sum())
@@ -88,7 +88,7 @@ class SummedMeasure:
 
 @dataclass(frozen=True, eq=False)
 class WeighedMeasure:
-    """A measure that must see the judgements anew for each weighting."""
+    """A measure that reads the judgements again for each weighting."""
 
     name: str
     level: Level
@@ -133,7 +133,7 @@ def ratio_of_sums(sums: Floats) -> Floats:
 def mean_measure(
     name: str, level: Level, values: Floats, counted: NDArray[np.bool_]
 ) -> SummedMeasure:
-    """The mean of a value an item over the items that count."""
+    """The mean of a value per item over the items that count."""
     kept = np.where(counted, values, 0.0)
     statistics = np.column_stack([kept, counted.astype(np.float64)])
     return SummedMeasure(name, level, statistics, ratio_of_sums)
@@ -152,7 +152,7 @@ class AnswerPatterns:
     times: Floats
     """How many items are of each kind."""
     each: int | None = None
-    """How many answers an item was to get, where that is known."""
+    """The number of answers planned per item, if known."""
 
     @property
     def values(self) -> Floats:
@@ -164,7 +164,7 @@ class AnswerPatterns:
         return self.rows
 
     def per_item(self) -> Counts:
-        """How many answers an item of each kind has."""
+        """The number of answers per item of each kind."""
         sums: Counts = self.rows.sum(axis=1)
         return sums
 

@@ -1,4 +1,4 @@
-"""From a pilot: how many workers an item needs, what comes out, and what it costs.
+"""Plan a round from a pilot: the number of workers per item, the expected result, and the cost.
 
 Reliability of numbers: Spearman-Brown (1910), R(k) = k ρ / (1 + (k - 1) ρ), ρ being the intraclass correlation of one
 answer (one-way random effects, unequal numbers of answers; Donner 1986, https://doi.org/10.2307/1403259). Reliability of
@@ -30,7 +30,7 @@ from nikawa.errors import BadInput
 from nikawa.records import Record
 
 MAX_WORKERS = 20
-"""Workers an item up to which plans are made."""
+"""Maximum number of workers per item in a plan."""
 MAX_CATEGORIES = 100
 """Different answers beyond which they are measurements or free text."""
 RESAMPLES = 1_000
@@ -58,14 +58,14 @@ class PlanGoal:
     price: float = 0.0
     """Paid for one answer."""
     most: int = MAX_WORKERS
-    """Workers an item up to which rows are made."""
+    """Maximum number of workers per item for which rows are made."""
 
 
 class PlanRow(Record, frozen=True, kw_only=True, rename={"yield_": "yield"}):
-    """What k workers an item bring."""
+    """The expected result of k workers per item."""
 
     workers: int
-    """Workers an item."""
+    """Workers per item."""
     reliability: float | None
     """Of the gold that they make; None where it is not defined."""
     low: float | None
@@ -150,7 +150,8 @@ def _check_pilot(table: Table, goal: PlanGoal) -> None:
     for name, value in (("reliability", goal.reliability), ("yield", goal.yield_)):
         if value is not None and not 0 < value < 1:
             raise BadInput(
-                f"the wished {name} {value:g} is not between 0 and 1", cure="wish for 0.9, say"
+                f"the requested {name} {value:g} is not between 0 and 1",
+                cure="pass a value such as 0.9",
             )
 
 
@@ -180,7 +181,7 @@ def fill_rule(rule: str, k: int) -> str:
 def make_plan_row(
     panels: Panels, k: int, rule: Rule, goal: PlanGoal, reliability: Estimate, how: str
 ) -> PlanRow:
-    """What k workers an item bring under a rule, and whether that fulfils the goal."""
+    """The expected result of k workers per item under a rule, and whether it reaches the goal."""
     value, low, high = reliability
     share = 1.0
     if _may_drop(rule):
@@ -229,16 +230,18 @@ def _write_notes(table: Table, numeric: bool) -> tuple[str, ...]:
     most = int(table.per_item().max())
     drawn = most if numeric else most // 2
     notes = [
-        f"beyond {drawn} workers panels are modelled: the pilot has at most {most} answers an item"
+        f"beyond {drawn} workers the panels are modelled: the pilot has at most {most} answers per item"
     ]
     if numeric:
-        notes.append("the reliability takes new workers and items to be like the pilot's")
+        notes.append(
+            "the reliability assumes that new workers and items are like those of the pilot"
+        )
     else:
         notes.append(
-            "an even number settles on less, and what it settles on is surer: look at the yield too"
+            "an even number of workers decides fewer items but with more certainty: look at the yield too"
         )
         if most < 5:
-            notes.append("with fewer than 5 answers an item the modelled rows are rough")
+            notes.append("with fewer than 5 answers per item the modelled rows are rough")
     return tuple(notes)
 
 
@@ -434,7 +437,7 @@ class Panels:
 GRID_STEPS = {2: 40, 3: 16}
 """Steps of the full grid; with more categories only mixtures of two leading answers and the rest are on it."""
 MAX_PAIRED_CATEGORIES = 8
-"""Categories up to which a second answer may stand out."""
+"""Maximum number of categories for which a second answer may be distinct."""
 LEADING_SHARES = np.linspace(0.4, 1.0, 13)
 EM_ROUNDS = 200
 MIN_GRID_SHARE = 1e-4

@@ -1,6 +1,6 @@
 """What `nikawa aggregate` reports of the gold it made, and the folder it writes.
 
-The folder holds `examples.jsonl` (with the examples at hand, and the judgements of a file beside it) or `gold.jsonl`;
+The folder holds `examples.jsonl` (with the known examples, and the judgements in a file next to it) or `gold.jsonl`;
 `items.jsonl`, a reason an item; `adjudicate.tsv`, a sheet of ties to fill in and give back; `skills.jsonl` of a model of
 workers; `remarks.jsonl`, workers' comments and reports; `agreement.json`; `summary.json`.
 """
@@ -81,7 +81,7 @@ class DecisionCounts(Record, frozen=True, kw_only=True):
 
 
 class RemarkCounts(Record, frozen=True, kw_only=True):
-    """What workers wrote beside their answers."""
+    """Comments that workers wrote with their answers."""
 
     comments: int
     """Answers that a worker wrote a comment on."""
@@ -111,9 +111,9 @@ class RuleReport(Record, frozen=True, kw_only=True):
     iterations: int = 0
     """Of EM, where a model of workers decided; else 0."""
     published: GoldComparison | None = None
-    """Held against the gold of the examples, where they have any."""
+    """Comparison with the gold of the examples, if they have any."""
     decisions: DecisionCounts | msgspec.UnsetType = msgspec.UNSET
-    """What decisions changed; it is left out of the JSON where there are none."""
+    """What decisions changed; omitted from the JSON if there are no decisions."""
 
 
 class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
@@ -131,14 +131,14 @@ class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     kept: int
     """Items that every rule accepted."""
     unjudged: int
-    """Of the examples that were named, those that nobody judged."""
+    """The given examples without judgements."""
     rules: tuple[RuleReport, ...]
     excluded: tuple[Any, ...] = ()
     """What leaving workers out changed: one `ExclusionEffect` each, then all together."""
     notes: tuple[Note, ...] = ()
     """What was odd about the file."""
     remarks: RemarkCounts | msgspec.UnsetType = msgspec.UNSET
-    """Comments and reports of workers; it is left out of the JSON where there are none."""
+    """Comments and reports of workers; omitted from the JSON if there are no remarks."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +158,7 @@ class AggregateResult(ShownAsTables):
     decided: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     """By question and item who decided, why, and what was decided before."""
     judgements: JudgementCopy | None = None
-    """The judgements of a file, where they belong beside the examples."""
+    """The judgements of a file, if they belong next to the examples."""
     hidden: bool = False
     """Whether hidden labels were looked at."""
     remarks: tuple[Judgement, ...] = ()
@@ -227,7 +227,7 @@ def report_rule(
     book: DecisionBook,
     names: Sequence[str],
 ) -> RuleReport:
-    """What one rule made, held against the gold of the examples where these are known.
+    """The result of one rule, compared with the gold of the examples if known.
 
     `names` are the questions that decisions of the book may speak of.
     """
@@ -345,7 +345,7 @@ def merge_gold(
     """The examples that got gold, with it; other gold they have stays.
 
     Gold made of judgements by somebody who does not hold hidden labels is their own. With `hidden`
-    it lies beside the hidden labels, and stays hidden as they are.
+    it is stored with the hidden labels and stays hidden too.
     """
     decided = {
         question: {each.table.items[place] for place in each.decided}
@@ -353,8 +353,8 @@ def merge_gold(
     }
     for item, answers in gold.items():
         if item not in known:
-            cure = "name the examples the judgements are about"
-            raise BadInput(f"judgements speak of {item!r}, which is no example", cure=cure)
+            cure = "pass the examples that the judgements are about"
+            raise BadInput(f"judgements are about {item!r}, which is not an example", cure=cure)
         example = known[item]
         step = ", ".join(
             f"{question}={'decision' if item in decided[question] else each.rule.text}"

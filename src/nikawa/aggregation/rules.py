@@ -1,6 +1,6 @@
 """Rules by name: a chain of steps joined by `+`, such as `votes:6/10+only:entailment|neutral` or `mean+sd<=2+round:1`.
 
-One step decides (majority, votes:K/N, mean, median, dawid-skene, mace), `first` may stand before it, limits
+One step decides (majority, votes:K/N, mean, median, dawid-skene, mace), `first` may come before it, limits
 and roundings after it. A chain is checked when it is read, not when it is applied.
 """
 
@@ -50,7 +50,7 @@ class Step:
     sign: str = ""
     """`:`, or the sign of a limit; empty where the step takes no value."""
     value: str = ""
-    """What stands behind the sign."""
+    """The text after the sign."""
     number: float = 0.0
     """The same as a number, where the step takes one."""
     of: int | None = None
@@ -93,7 +93,7 @@ def parse_rules(texts: Sequence[str]) -> dict[str, Rule]:
         name = match[1] if match else ""
         if name in rules or (not name and len(texts) > 1):
             raise BadInput(
-                f"the rule {text!r} needs a name of its own", cure="write QUESTION=RULE for each"
+                f"the rule {text!r} needs its own name", cure="write QUESTION=RULE for each"
             )
         rules[name] = parse_rule(match[2] if match else text.strip())
     return rules
@@ -110,7 +110,7 @@ def parse_rule(text: str) -> Rule:
     first = steps[0].name == FIRST
     chain = steps[1:] if first else steps
     if not chain or chain[0].name not in DECIDERS:
-        raise _fault(text, "the rule does not say what decides")
+        raise _fault(text, "the rule has no deciding step")
     rule = Rule(text, chain[0], tuple(chain[1:]), first)
     kind = "numbers" if rule.numeric else "labels"
     for step in rule.steps:
@@ -128,7 +128,7 @@ def parse_step(part: str, rule: str) -> Step:
     match = _STEP.fullmatch(part)
     if match is None or match[1] not in NAMES:
         known = suggest(part.partition(":")[0], NAMES)
-        raise BadInput(f"the rule {rule!r} has a step {part!r} that is not known", cure=known)
+        raise BadInput(f"the rule {rule!r} has the unknown step {part!r}", cure=known)
     name = match[1]
     sign = match[2] or ""
     value = (match[3] or "").strip()
@@ -137,7 +137,7 @@ def parse_step(part: str, rule: str) -> Step:
         least = int(votes[1]) if votes else 0
         of = int(votes[2]) if votes and votes[2] else None
         if not least or (of is not None and of < least):
-            raise _fault(rule, f"{part!r} is no threshold, as in votes:7 or votes:7/10")
+            raise _fault(rule, f"{part!r} is not a threshold, as in votes:7 or votes:7/10")
         return Step(part, name, sign, value, float(least), of)
     if name in LIMITS:
         if sign not in SIGNS:

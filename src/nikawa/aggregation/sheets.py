@@ -102,17 +102,17 @@ class DecisionSheet:
         return answers
 
     def check(self, tables: Mapping[str, Table]) -> None:
-        """Refuse a sheet that decides about an item nobody judged; `tables` are by question."""
+        """Refuse a sheet that decides about an item without judgements; `tables` are by question."""
         items = {question: set(table.items) for question, table in tables.items()}
         for row in self.rows:
             judged = items.get(row.question)
             if judged is not None and row.example not in judged and not row.is_checked:
-                what = f"decides about {row.example!r}, which nobody judged"
+                what = f"decides about {row.example!r}, which has no judgements"
                 cure = _suggest_item(row.example, tables[row.question])
                 raise BadInput(what, file=self.path, line=row.line, cure=cure)
         if not any(row.question in items for row in self.rows):
             what = "decides no question that is aggregated"
-            cure = f"the column question says {' or '.join(tables)}"
+            cure = f"write one of these into the column question: {' or '.join(tables)}"
             raise BadInput(what, file=self.path, cure=cure)
 
 
@@ -129,7 +129,7 @@ def read_decisions(path: Path) -> DecisionSheet:
         answer = normalize("NFC", unguard_cell(row["answer"].strip()))
         name = row["question"], row["example"]
         if lines.setdefault(name, line) != line:
-            what, cure = f"{row['example']!r} is decided twice", "keep one line an item"
+            what, cure = f"{row['example']!r} is decided twice", "keep one line per item"
             raise BadInput(what, file=path, line=line, cure=cure)
         if not answer:
             continue
@@ -166,8 +166,8 @@ def read_earlier(cell: str, decision: Decision) -> Iterator[Decision]:
     try:
         earlier = msgspec.json.decode(cell, type=list[EarlierDecision])
     except msgspec.MsgspecError:
-        cure = "leave the column as nikawa collect export wrote it, or empty it"
-        what = "the column earlier holds no list of decisions"
+        cure = "keep the column as `nikawa collect export` wrote it, or empty it"
+        what = "the column earlier does not contain a list of decisions"
         raise BadInput(what, file=decision.file, line=decision.line, cure=cure) from None
     for one in earlier:
         yield replace(decision, answer=one.answer, by=one.person, reason=one.reason, at=one.at)
@@ -198,7 +198,7 @@ def read_known_answers(
             answers[item] = normalize("NFC", answer)
         elif isinstance(answer, list | dict) and item in items and not are_spans:
             what = f"the known answer to {item!r} is a list or an object, the workers' are not"
-            raise BadInput(what, file=path, cure="give one value for each item")
+            raise BadInput(what, file=path, cure="write one value per item")
     return answers
 
 
@@ -222,7 +222,7 @@ def read_known(path: Path, question: str, *, hidden: bool = False) -> dict[str, 
     count = len({id(example) for example in examples.values() if example.hidden})
     if count and not hidden:
         what = f"the labels of {count:,} of its examples are hidden"
-        cure = "leave these examples out; whoever holds the labels says --hidden"
+        cure = "remove these examples; if you own the labels, pass --hidden"
         raise BadInput(what, file=path, cure=cure)
     answers = {
         item: example.gold[question]
@@ -230,8 +230,8 @@ def read_known(path: Path, question: str, *, hidden: bool = False) -> dict[str, 
         if question in example.gold
     }
     if not answers:
-        cure = "give examples with gold, or a sheet example, answer"
-        raise BadInput(f"holds no gold for {question!r}", file=path, cure=cure)
+        cure = "pass examples with gold, or a sheet with the columns example and answer"
+        raise BadInput(f"contains no gold for {question!r}", file=path, cure=cure)
     return answers
 
 

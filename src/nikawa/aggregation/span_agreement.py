@@ -5,8 +5,8 @@ A pair of workers a, b who answered about an item shares s spans; over all items
     F1 = sum 2 s / (m - 1) / sum (n_a + n_b) / (m - 1)
 
 with m the answers about the item, n the spans of an answer, so that every answer weighs alike however many others
-there are; of two workers it is the F1 of one held against the other. Shared is what is equal (start, end, label), or
-what overlaps under the same label, one to one. No chance is taken off: spans that nobody marked are not countable
+there are; of two workers it is the F1 of one compared with the other. Shared is what is equal (start, end, label), or
+what overlaps under the same label, one to one. There is no correction for chance: spans that no worker marked are not countable
 (Hripcsak and Rothschild 2005, https://doi.org/10.1197/jamia.M1733). Alpha is nominal (see `alpha`), its units
 the characters of the texts, its values the labels that cover a character.
 """
@@ -90,7 +90,7 @@ def alpha_of_characters(
         last = max((end for marks in item_answers for _, end, _ in marks), default=0)
         if last > length:
             what = f"a span ends at character {last} of {table.items[row]}, whose text has {length}"
-            raise BadInput(what, cure="name the examples that were judged")
+            raise BadInput(what, cure="pass the examples that were judged")
         if len(item_answers) > 1:
             for size, by_worker in find_stretches(item_answers, length, covers):
                 stretches.add(row, size, by_worker)
@@ -101,7 +101,7 @@ def alpha_of_characters(
 def find_stretches(
     answers: list[Marks], length: int, covers: Numbering
 ) -> Iterator[tuple[int, list[int]]]:
-    """How long each stretch is over which nobody's labels change, and the labels that cover it, by worker.
+    """How long each stretch is over which no worker's labels change, and the labels that cover it, by worker.
 
     Sets of labels are numbered in `covers`.
     """

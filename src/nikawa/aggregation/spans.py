@@ -57,7 +57,7 @@ def read_spans(judgement: Judgement) -> list[Span]:
     """The spans of an answer to a question of tagging; anything else is refused."""
     marks = _checked_marks(judgement)
     if marks is None:
-        what = f"{judgement.worker}'s answer about {judgement.example} is no list of spans"
+        what = f"{judgement.worker}'s answer about {judgement.example} is not a list of spans"
         raise BadInput(what, cure="an answer is a list of {start, end, label}")
     return [Span(*mark) for mark in marks]
 
@@ -98,7 +98,7 @@ def to_marks(value: Any) -> Any:
 
 def parse_marks(text: str) -> Marks:
     """What a person wrote into a sheet: `0-3:PS, 5-7:LC`, or `none`; or a program: JSON."""
-    fault = BadInput(f"the answer {text!r} is no list of spans", cure=CURE)
+    fault = BadInput(f"the answer {text!r} is not a list of spans", cure=CURE)
     if text.lstrip().startswith("["):
         try:
             spans = msgspec.json.decode(text, type=list[Span])
@@ -133,8 +133,8 @@ def text_of(item: str, example: Example) -> str:
     for name in names:
         if name in texts:
             return texts[name]
-    what = f"{item} has no input that spans could count the characters of"
-    raise BadInput(what, cure=f"call the text {' or '.join(TEXT_INPUTS)}")
+    what = f"{item} has no text for spans"
+    raise BadInput(what, cure=f"name the text {' or '.join(TEXT_INPUTS)}")
 
 
 # Tables of spans
@@ -146,7 +146,7 @@ def holds_spans(table: Table) -> bool:
     if 0 < len(others) < len(table.categories):
         raise BadInput(
             f"some answers to {table.question!r} are spans, some are not (such as {others[0]!r})",
-            cure="ask two questions, or leave out what is no span",
+            cure="ask two questions, or remove what is not a span",
         )
     return bool(table.categories) and not others
 
@@ -194,7 +194,8 @@ def check_span_rule(rule: Rule, prefers: bool) -> None:
         raise BadInput(what, cure=cure)
     if prefers:
         raise BadInput(
-            "a tie between spans prefers no label", cure="say --ties drop or --ties adjudicate"
+            "a tie between spans cannot prefer a label",
+            cure="pass --ties drop or --ties adjudicate",
         )
 
 

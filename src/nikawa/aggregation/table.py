@@ -31,7 +31,7 @@ CHUNK_SIZE = 1 << 14
 BLOCK_SIZE = 1 << 20
 """Judgements taken at a time where memory matters."""
 MAX_ANSWERS_SIDE_BY_SIDE = 16
-"""Answers an item up to which repeats are looked for side by side."""
+"""Maximum number of answers per item for which repeats are found by direct comparison."""
 PEEKED_ENTRIES, MAX_OBJECTS = 4096, 8
 """Entries of a column that are looked at first, and the most objects there that are compared by address."""
 ANSWER_KINDS = "an answer is a label, a number, or a list of spans as {start, end, label}"
@@ -50,8 +50,8 @@ class RepeatedAnswer(BadInput):
         self.worker = table.workers[worker]
         super().__init__(
             f"worker {self.worker} answers {self.question!r} twice about {self.item}"
-            + (f" ({more:,} answers too many in all)" if more > 1 else ""),
-            cure="keep one answer a worker and item",
+            + (f" ({more:,} extra answers in total)" if more > 1 else ""),
+            cure="keep one answer per worker and item",
         )
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
@@ -81,7 +81,7 @@ class Table:
     missing: int = 0
     """Judgements without an answer (null), which are not in the arrays."""
     each: int | None = None
-    """How many answers an item was to get, where that is known."""
+    """The number of answers planned per item, if known."""
 
     @classmethod
     def from_judgements(cls, judgements: Iterable[Judgement], question: str | None = None) -> Table:
@@ -197,7 +197,7 @@ class Table:
         )
 
     def of_items(self, keep: NDArray[np.bool_]) -> Table:
-        """The judgements of the items where `keep` holds, which are numbered anew; workers keep their codes."""
+        """The judgements of the items where `keep` holds, which are renumbered; workers keep their codes."""
         part = self.select(keep[self.item])
         new_code = np.cumsum(keep, dtype=np.int32) - 1
         return replace(
@@ -208,7 +208,7 @@ class Table:
 
 
 def are_numbers(categories: Sequence[Any]) -> bool:
-    """Whether every category is a number; a truth value is none."""
+    """Whether every category is a number; a truth value is not."""
     return all(isinstance(c, int | float) and not isinstance(c, bool) for c in categories)
 
 
@@ -217,8 +217,8 @@ def category_values(categories: Sequence[Any], question: str) -> Floats:
     if not are_numbers(categories):
         odd = next(c for c in categories if not are_numbers([c]))
         raise BadInput(
-            f"answers to {question!r} are no numbers (such as {odd!r})",
-            cure="take the nominal level",
+            f"answers to {question!r} are not numbers (such as {odd!r})",
+            cure="use the nominal level",
         )
     return np.array(categories, dtype=np.float64)
 
@@ -294,13 +294,13 @@ def several_questions(questions: Iterable[str]) -> BadInput:
     """The error for judgements of several questions where one was to be named."""
     names = list_names(sorted(questions))
     return BadInput(
-        f"the judgements answer several questions: {names}", cure="say which one with --question"
+        f"the judgements answer several questions: {names}", cure="choose one with --question"
     )
 
 
 def no_judgements() -> BadInput:
-    """The error for judgements of which there are none."""
-    return BadInput("there are no judgements", cure="give a file that holds some")
+    """The error for an empty list of judgements."""
+    return BadInput("there are no judgements", cure="pass a file that contains judgements")
 
 
 class TableBuilder:
@@ -372,7 +372,7 @@ def sort_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...],
     """The categories in order (numbers by size, then labels by name), and the place of each answer among them."""
     for answer in answers:
         if isinstance(answer, float) and not math.isfinite(answer):
-            cure = "leave the answer out where there is none"
+            cure = "omit the answer if it is missing"
             raise BadInput(f"an answer to {question!r} is {answer}", cure=cure)
 
     def sort_key(place: int) -> tuple[bool, float, str]:

@@ -2,7 +2,7 @@
 
 Nothing is decided in silence: an item is accepted, dropped by a named step, or tied. A tie is settled only as the tie
 rule says: dropped, put on the list to adjudicate, or given to a preferred label if that is among the tied. Soft labels
-(the share of workers, or the probability, of each answer) are kept beside the gold.
+(the share of workers, or the probability, of each answer) are kept with the gold.
 
 Variance and sd divide by the number of answers (the papers' limits are on few answers, whose spread is described, not
 inferred); the `sample-` forms divide by one less. Sums of whole numbers are exact, so a variance of 1 is 1, not 0.9999.
@@ -63,8 +63,8 @@ class Ties:
         name, colon, label = text.partition(":")
         is_known = name in ("drop", "adjudicate", "prefer")
         if not is_known or bool(label) != (name == "prefer"):
-            cure = "say drop, adjudicate or prefer:LABEL"
-            raise BadInput(f"{text!r} is no way to settle ties", cure=cure)
+            cure = "use drop, adjudicate or prefer:LABEL"
+            raise BadInput(f"{text!r} is not a way to settle ties", cure=cure)
         return cls(name, label if colon else None)
 
     def __str__(self) -> str:
@@ -83,9 +83,9 @@ class Verdicts:
     by: Codes
     """Which step decided: a place in `names`."""
     label: Codes | None = None
-    """The code of the leading answer; -1 where there is none."""
+    """The code of the leading answer; -1 if there is no leading answer."""
     value: Floats | None = None
-    """The number, as finished; NaN where there is none."""
+    """The final number; NaN if there is no number."""
     marks: list[Marks] | None = None
     """The spans that got enough votes."""
     strength: Floats = field(default_factory=lambda: np.zeros(0))
@@ -251,7 +251,7 @@ def refuse_free_text(table: Table) -> None:
     """Refuse a table with so many different answers that votes cannot be counted."""
     if len(table.items) * len(table.categories) > MAX_COUNT_CELLS:
         what = f"{table.question!r} has {len(table.categories):,} different answers"
-        cure = "is this free text? votes are counted on a closed set of answers"
+        cure = "votes need a closed set of answers; check that this is not free text"
         raise BadInput(what, cure=cure)
 
 
@@ -301,7 +301,7 @@ def _fulfils(step: Step, verdicts: Verdicts) -> Flags:
         assert verdicts.label is not None
         labels = [label.strip() for label in step.value.split("|")]
         codes = [
-            _find_code(table, label, f"{step.text!r} names {label!r}, which nobody answered")
+            _find_code(table, label, f"{step.text!r} names {label!r}, which no worker answered")
             for label in labels
         ]
         return np.isin(verdicts.label, codes)
@@ -310,7 +310,7 @@ def _fulfils(step: Step, verdicts: Verdicts) -> Flags:
 
 
 def _find_code(table: Table, label: str, what: str) -> int:
-    """The code of a label; `what` is wrong where nobody gave it."""
+    """The code of a label; `what` is the error if no worker gave it."""
     codes = {str(category): code for code, category in enumerate(table.categories)}
     if label not in codes:
         raise BadInput(what, cure=suggest(label, codes))
@@ -339,7 +339,7 @@ def settle_ties(verdicts: Verdicts) -> None:
         verdicts.state[tied] = DROPPED
     elif verdicts.ties.how == "prefer" and verdicts.label is not None:
         label = str(verdicts.ties.prefer)
-        what = f"ties are to prefer {verdicts.ties.prefer!r}, which nobody answered"
+        what = f"ties should prefer {verdicts.ties.prefer!r}, which no worker answered"
         code = _find_code(verdicts.table, label, what)
         for item in np.flatnonzero(tied).tolist():
             if code in tied_codes(verdicts, item):
@@ -359,7 +359,7 @@ def tied_codes(verdicts: Verdicts, item: int) -> list[int]:
 
 
 def item_means(table: Table) -> Floats:
-    """The mean answer of each item; NaN where nobody answered."""
+    """The mean answer of each item; NaN for items without answers."""
     return ratio(table.sum_by_item(table.numbers), table.per_item())
 
 
@@ -413,7 +413,7 @@ def round_number(value: float, how: str, places: int) -> float:
 
 
 def vote_shares(table: Table) -> Floats:
-    """Items by categories: the share of an item's answers; zeros where nobody answered."""
+    """Items by categories: the share of an item's answers; zeros for items without answers."""
     n = np.maximum(1, table.per_item())
     return np.asarray(table.counts() / n[:, None])
 

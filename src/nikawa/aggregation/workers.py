@@ -75,7 +75,7 @@ def need_persons(workers_are: str, what: str) -> None:
     if workers_are == "columns":
         cure = "use a rule that counts answers (majority, votes:K/N, mean)"
         raise BadInput(
-            f"{what} needs to know who answered, and here a worker is only a column", cure=cure
+            f"{what} needs to know who answered, but here a worker is only a column", cure=cure
         )
 
 
@@ -378,11 +378,11 @@ class Limit:
         if match is None or match[1] not in FIGURES:
             figure = re.split(r"[<>=]", text)[0].strip()
             cure = suggest(figure, FIGURES)
-            raise BadInput(f"{text!r} is no limit, as in r<0.80", cure=cure)
+            raise BadInput(f"{text!r} is not a limit, as in r<0.80", cure=cure)
         return cls(text.strip(), match[1], match[2], float(match[3]))
 
     def hit(self, worker: Quality) -> bool:
-        """Whether the worker is beyond it; an unknown figure is no reason."""
+        """Whether the worker is beyond it; an unknown figure is not a reason."""
         value = getattr(worker, self.figure)
         return value is not None and bool(SIGNS[self.sign](value, self.number))
 
@@ -412,10 +412,10 @@ class ExclusionEffect(Record, frozen=True, kw_only=True):
 def find_excluded(
     workers: Sequence[Quality], limits: Sequence[Limit]
 ) -> dict[str, tuple[str, ...]]:
-    """Who is beyond a limit, and which; a limit on a figure that nobody has is refused."""
+    """Who is beyond a limit, and which; a limit on a figure that no worker has is refused."""
     for limit in limits:
         if all(getattr(worker, limit.figure) is None for worker in workers):
-            cure = "r is of numbers, accuracy needs known answers, seconds need times, the others shared items"
+            cure = "r needs numbers, accuracy needs known answers, seconds need times, the other figures need shared items"
             raise BadInput(f"no worker has the figure of {limit.text!r}", cure=cure)
     excluded = {}
     for worker in workers:

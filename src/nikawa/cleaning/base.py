@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from nikawa.records import Record
 
 Edit = tuple[int, int, str]
-"""Characters `start` to `end` and what stands there afterwards."""
+"""Characters `start` to `end` and the text that replaces them."""
 Edits = Callable[[str, str], list[Edit]]
 """(text, language) -> edits from left to right, none overlapping."""
 Pii = Literal["drop", "replace"]
@@ -18,10 +18,10 @@ class Settings(Record, frozen=True, kw_only=True):
     """Numbers the steps go by."""
 
     language: str = ""
-    """ja or ko; empty: to be told from the text."""
+    """ja or ko; empty: detected from the text."""
     min_length: int = 20
     max_length: int = 90
-    """Characters a sentence has at least and at most."""
+    """Minimum and maximum number of characters of a sentence."""
     max_other: int = 10
     """Characters of the neighbours' scripts a sentence may have (KLUE: 10 Chinese or Japanese
     ones)."""

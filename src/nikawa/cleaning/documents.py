@@ -108,9 +108,9 @@ def inspect_files(
     for path in paths:
         check_openable(path)
     if len({path.resolve() for path in paths}) < len(paths):
-        raise BadInput("a file is named twice", cure="name each once")
+        raise BadInput("a file is given twice", cure="name each once")
     if reading.sources and len(paths) > 1:
-        what, cure = "a table of sources is about one file", "clean the files one by one"
+        what, cure = "a table of sources describes one file", "clean the files one by one"
         raise BadInput(what, file=reading.sources, cure=cure)
     base_names = Counter(path.name for path in paths)
     files = []
@@ -160,7 +160,7 @@ def read_selected(
     if reading.only is not None:
         names = {line.split("\t")[0] for _, line in read_text_lines(reading.only, "utf-8")}
         if not names - {""}:
-            cure = "write an id a line, as nikawa rank does"
+            cure = "write one id per line, as `nikawa rank` does"
             raise BadInput("names no document", file=reading.only, cure=cure)
     origins = None if reading.sources is None else read_origins(reading.sources)
     for file in files:
@@ -218,7 +218,7 @@ def _decode(decoder: codecs.IncrementalDecoder, data: bytes, path: Path, number:
         line = number + 1 + bytes(problem.object[: problem.start]).count(b"\n")
         byte = problem.object[problem.start]
         what = f"is not {problem.encoding} (byte 0x{byte:02x}: {problem.reason})"
-        cure = "name the encoding with --encoding, or repair the line"
+        cure = "pass the encoding with --encoding, or repair the line"
         raise BadInput(what, file=path, line=line, cure=cure) from None
 
 
@@ -232,7 +232,7 @@ def parse_record(document: Document, path: Path, field: str) -> Document:
     text = holder.get(field)
     if not isinstance(text, str):
         what = f"has no text in the field {field!r}"
-        cure = f"name it with --field; {suggest(field, holder)}"
+        cure = f"pass its name with --field; {suggest(field, holder)}"
         raise BadInput(what, file=path, line=document.line, cure=cure)
     about = {**(meta if isinstance(meta, dict) else {}), **record}
     # A later stage may need any of it: the image of a caption, the stars of a review.
@@ -273,7 +273,7 @@ def read_origins(path: Path) -> LineOrigins:
         try:
             first, count, source = int(cells[0]) + 1, int(cells[1]), cells[2]
         except (ValueError, IndexError):
-            cure = "write first line (from 0), number of lines, source and, if known, licence, with tabs between"
+            cure = "write first line (from 0), number of lines, source and, if known, licence, separated by tabs"
             raise BadInput("is not a row of origins", file=path, line=number, cure=cure) from None
         if origins.ends and first < origins.ends[-1]:
             what = "starts before the row above ends"

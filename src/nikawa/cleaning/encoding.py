@@ -53,13 +53,15 @@ def detect_encoding(sample: bytes, path: Path, *, whole: bool) -> str:
     if utf_16 := detect_utf_16(sample, min_share=_MIN_SHARE if has_nul else _MIN_SURE_SHARE):
         return utf_16
     if has_nul:
-        cure = "name its encoding with --encoding if it is"
-        raise BadInput("holds NUL bytes: it is not text", file=path, cure=cure)
+        cure = "if it is text, pass its encoding with --encoding"
+        raise BadInput("contains NUL bytes, so it is not text", file=path, cure=cure)
     guess = guess_encoding(lines)
     if guess is None or _east_asian_share(lines.decode(guess)) < _MIN_SHARE:
         hint = f"; it might be {guess}" if guess else ""
-        cure = "name it with --encoding (shift_jis, cp949, euc-jp, utf-16-le, …) or repair the file"
-        raise BadInput(f"is not UTF-8, and its encoding cannot be told{hint}", file=path, cure=cure)
+        cure = "pass it with --encoding (shift_jis, cp949, euc-jp, utf-16-le, …) or repair the file"
+        raise BadInput(
+            f"is not UTF-8, and its encoding cannot be detected{hint}", file=path, cure=cure
+        )
     return guess
 
 
@@ -131,10 +133,10 @@ def find_encoding(name: str) -> str:
 def detect_language(text: str, path: Path) -> str:
     """ja or ko, by which of kana and Hangul there is more of."""
     if not text.strip():
-        raise BadInput("is empty", file=path, cure="name a file with text in it")
+        raise BadInput("is empty", file=path, cure="pass a file that contains text")
     whole = compose_text(text)
     kana, hangul = len(_KANA.findall(whole)), len(_HANGUL.findall(whole))
     if kana == hangul:
-        what = "has neither more kana nor more Hangul: its language cannot be told"
-        raise BadInput(what, file=path, cure="say --language ja or ko")
+        what = "contains as much kana as Hangul, so its language cannot be detected"
+        raise BadInput(what, file=path, cure="pass --language ja or --language ko")
     return "ja" if kana > hangul else "ko"

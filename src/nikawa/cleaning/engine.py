@@ -21,7 +21,7 @@ MAX_EXAMPLES = 3
 """Examples a step keeps of what it did."""
 MAX_EXAMPLE_CHARS = 60
 CONTEXT_CHARS = 12
-"""Characters an example shows before and after an edit."""
+"""Number of characters shown before and after an edit."""
 
 SPLIT = Step("sentences", "split into sentences", 100)
 """Splits texts into sentences, by the rules of `nikawa.text`. `Cleaner` carries it out: it makes
@@ -71,7 +71,7 @@ class Passage(NamedTuple):
         return Passage("".join(texts), 0, (*starts, *old_starts[at:]), (*ends, *old_ends[at:]))
 
     def locate(self) -> tuple[int, int]:
-        """Where in the document it lies, as (start, end); an empty passage lies at its base."""
+        """Its position in the document as (start, end); an empty passage is at its base."""
         if not self.text:
             return self.base, self.base
         if self.starts is None or self.ends is None:

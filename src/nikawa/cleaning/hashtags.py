@@ -2,7 +2,7 @@
 #part.
 
 Where blanks part words, a tag goes on to the next one. In Japanese it ends where Latin letters do,
-and a long run of kana and kanji is no tag: it is a sentence that a mark stands before.
+and a long run of kana and kanji is not a tag: it is a sentence after a mark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Characters nobody sees: zero-width ones, byte order marks, direction marks, soft hyphens,
+"""Invisible characters: zero-width ones, byte order marks, direction marks, soft hyphens,
 controls.
 
 The joiner inside an emoji (👩‍🚀) stays, and so do variation selectors, which choose between forms of

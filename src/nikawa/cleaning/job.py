@@ -111,8 +111,8 @@ def clean(
     files = inspect_files(texts, options.reading, options.settings.language)
     languages = {file.language for file in files}
     if len(languages) > 1:
-        cure = "clean each language alone, or say --language"
-        raise BadInput("the files are of different languages", cure=cure)
+        cure = "clean each language separately, or pass --language"
+        raise BadInput("the files have different languages", cure=cure)
     settings = msgspec.structs.replace(options.settings, language=languages.pop())
     if scorer is None:
         steps = choose_steps(options.steps, (*options.without, "toxicity"))
@@ -140,19 +140,19 @@ def clean(
 def refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -> None:
     """What would fail after the work was done fails before it."""
     if not texts:
-        raise BadInput("no text was named", cure="name at least one file")
+        raise BadInput("no file was given", cure="pass at least one file")
     for path in filter(None, (out, options.removed)):
         refuse_existing(path, options.overwrite)
         if realpath(path) in map(realpath, texts):  # it takes links in a circle, unlike `resolve`
-            cure = "choose another name to write to"
-            raise BadInput("is both read and written", file=path, cure=cure)
+            cure = "choose another output file"
+            raise BadInput("is both input and output", file=path, cure=cure)
     if options.removed and realpath(options.removed) == realpath(out):
         cure = "choose another name for --removed"
-        raise BadInput("is named twice to be written", file=out, cure=cure)
+        raise BadInput("is given twice as an output file", file=out, cure=cure)
     least, most = options.settings.min_length, options.settings.max_length
     if least > most:
         what = f"no length is between {least} and {most}"
-        raise BadInput(what, cure="let --min-length be at most --max-length")
+        raise BadInput(what, cure="set --min-length to at most --max-length")
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ class Sentence(msgspec.Struct, frozen=True):
         return cls(document, document.base + start, document.base + end, passage.text)
 
     def to_example(self) -> Example:
-        """A candidate: its text, and where it lies in which document of which source."""
+        """A candidate: its text, and its position, document and source."""
         name = self.document.id or self.document.name
         meta: dict[str, Any] = {"document": name, "start": self.start, "end": self.end}
         meta |= dict(self.document.meta)

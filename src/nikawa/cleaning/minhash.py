@@ -3,7 +3,7 @@
 A sentence is the set of its character trigrams (letters and digits only, in NFC, case folded). Of
 each of 64 hash functions the smallest value over the set is kept; two sentences agree in a share of
 them that estimates their Jaccard similarity (Broder 1997, doi:10.1109/SEQUEN.1997.666900). Rows of
-4 values form 16 bands; those that share a band are held against each other. All hashing is spelled
+4 values form 16 bands; those that share a band are compared. All hashing is spelled
 out here: the same on every machine and with every version of numpy.
 """
 
@@ -26,7 +26,7 @@ _M32 = 0xFFFFFFFF
 
 
 class Signatures(NamedTuple):
-    """A row a sentence."""
+    """One row per sentence."""
 
     values: Bytes
     """The low byte of each of the 64 smallest values."""

@@ -53,7 +53,7 @@ def rank_articles(
     if sample is not None:
         if sample > len(articles):
             what = f"cannot draw {sample} of {len(articles)} articles"
-            raise BadInput(what, cure="draw fewer, or take more with -n")
+            raise BadInput(what, cure="draw fewer, or rank more with -n")
         draw = Random(seed)  # noqa: S311  (a draw, not a secret)
         articles = [articles[i] for i in sorted(draw.sample(range(len(articles)), sample))]
     if out is not None:
@@ -90,7 +90,7 @@ def read_links(path: Path) -> Graph:
             if number == 1 and cells == ["from", "to"]:
                 continue
             if len(cells) != 2 or not all(cells):
-                cure = "write a link a line: from, tab, to"
+                cure = "write one link per line: from, tab, to"
                 raise BadInput(f"has {len(cells)} columns", file=path, line=number, cure=cure)
             source, target = (numbers.setdefault(cell, len(numbers)) for cell in cells)
             yield source << 32 | target
@@ -98,7 +98,7 @@ def read_links(path: Path) -> Graph:
     codes = np.fromiter(encode_links(), np.int64)
     sources, targets = codes >> 32, codes & 0xFFFFFFFF
     if not len(codes):
-        raise BadInput("holds no links", file=path, cure="write a link a line: from, tab, to")
+        raise BadInput("holds no links", file=path, cure="write one link per line: from, tab, to")
     distinct = np.unique(codes[sources != targets])
     return Graph(list(numbers), distinct >> 32, distinct & 0xFFFFFFFF)
 

@@ -21,7 +21,7 @@ SCORER_BATCH = 20_000
 
 
 def command_scorer(command: str) -> Scorer:
-    """A scorer that runs `command` (no shell): a sentence a line in, a number a line out."""
+    """A scorer that runs `command` (no shell). It reads one sentence per line and writes one number per line."""
     called = "the toxicity command"
     split_command(command, called)  # a bad command fails before the work, not after it
 
@@ -32,7 +32,7 @@ def command_scorer(command: str) -> Scorer:
                 scores.append(float(line))
             except ValueError:
                 what = f"the toxicity command wrote {line!r} for sentence {number}"
-                raise BadInput(what, cure="let it write one number a line") from None
+                raise BadInput(what, cure="make it write one number per line") from None
         return scores
 
     return score
@@ -43,7 +43,7 @@ def find_toxic(texts: Sequence[str], scorer: Scorer, threshold: float) -> list[s
     scores = list(scorer(texts))
     if len(scores) != len(texts) or any(math.isnan(score) for score in scores):
         what = f"the toxicity scorer gave {len(scores)} scores for {len(texts)} sentences"
-        raise BadInput(what, cure="give every sentence one number")
+        raise BadInput(what, cure="return one number per sentence")
     return [f"score {score:.3g}" if score >= threshold else "" for score in scores]
 
 

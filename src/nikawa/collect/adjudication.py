@@ -34,7 +34,7 @@ _IS_UNDECIDED = "NOT EXISTS (SELECT 1 FROM decisions d WHERE d.item = i.id)"
 
 
 def _describe_by_code(problem: Problem) -> str:
-    """The code of a problem, where nobody reads it."""
+    """The code of a problem that no page shows."""
     return problem.code
 
 
@@ -86,7 +86,7 @@ def find_case(
 
 
 def find_item(db: Connection, ref: str) -> Row:
-    """Reference, id and text of a main item; raises `Refused` with status 404 where there is none."""
+    """Reference, id and text of a main item; raises `Refused` with status 404 if it does not exist."""
     row = db.one(f"{_ITEM} AND i.ref = ?", ref)
     if row is None:
         raise Refused("item_unknown", 404)
@@ -146,7 +146,7 @@ def _read_case(db: Connection, project: Project, row: Row, describe: Describe) -
 def add_decision(db: Connection, ref: str, body: str, reason: str, *, who: str, now: float) -> int:
     """Add a decision about an item; returns its number. Earlier decisions stay, and the last one counts.
 
-    `body` is the answer as JSON, already held against the form's rules.
+    `body` is the answer as JSON, already checked against the rules of the form.
     """
     _, item, _ = find_item(db, ref)
     db.execute(
@@ -170,7 +170,7 @@ def _decision_key(judgement: Judgement) -> tuple[str, str, str | None, str]:
 def import_decisions(
     db: Connection, project: Project, rows: Iterable[tuple[int, Judgement]], file: str, now: float
 ) -> int:
-    """Add decisions made elsewhere, given with their lines; how many are new. The same one again is none.
+    """Add decisions made elsewhere, with their line numbers; return how many are new. A repeated decision is not new.
 
     Judgements of one person at one time about one item are one decision, which is held to the rules of the form.
     """
@@ -188,14 +188,14 @@ def import_decisions(
         ref, person, at, reason = _decision_key(first)
         row = db.one(f"{_ITEM} AND i.ref = ?", ref)
         if row is None:
-            what = f"decides about {ref!r}, which is no item of the project"
-            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
+            what = f"decides about {ref!r}, which is not an item of the project"
+            raise BadInput(what, file=file, line=line, cure="check the column with the ids")
         _, item, body = row
         answer, faults = fit_decision(project, decode_example(body), answers)
         if faults:
             why = explain_faults(project.form, faults)
             what = f"the decision about {ref!r} breaks a rule of the form: {why}"
-            raise BadInput(what, file=file, line=line, cure="correct it, or take it out")
+            raise BadInput(what, file=file, line=line, cure="correct it, or remove it")
         text = msgspec.json.encode(answer, order="deterministic").decode()
         time = parse_time(at, now)
         known = db.rows(

@@ -33,7 +33,7 @@ MAX_CELLS = 50_000_000
 """Items times different answers beyond which answers are not compared: the table of counts is dense."""
 MAX_ROWS_SHOWN = 100
 MIN_SHARED_ANSWERS = 5
-"""Answers that others gave too, from which on a worker is told apart from them."""
+"""Minimum number of items that others answered too before a worker is compared with them."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Columns:
     """NaN where no time was measured."""
 
     def table(self, question: str) -> Table:
-        """The same as codes; time is kept where it was said."""
+        """The same as codes; the time is kept if it is known."""
         made = Table.from_columns(self.items, self.workers, self.answers, question)
         return replace(made, seconds=np.array(self.seconds, dtype=np.float32))
 

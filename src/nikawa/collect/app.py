@@ -37,7 +37,7 @@ def create_app(
     """The ASGI application of a project; `analyses` are shown on the dashboard under their names.
 
     `trusted` are the web servers in front whose word about a client is taken, `hosts` names the server is known by
-    beside those of the settings.
+    in addition to those of the settings.
     """
     try:
         from starlette.applications import Starlette

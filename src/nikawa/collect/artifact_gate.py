@@ -40,9 +40,9 @@ MAX_TEXTS_TO_TRAIN = 6_000
 """Texts the model sees, the last ones: the gate must answer while people work."""
 MAX_WORDS_SHOWN = 30
 MAX_WRITERS_SHOWN = 3
-"""Writers named beside a word."""
+"""Maximum number of writers listed for a word."""
 MIN_TEXTS_OF_WRITER = 5
-"""Texts from which on a writer is told apart from the others."""
+"""Minimum number of texts before a writer is compared with the others."""
 ODD_STANDARD_ERRORS = 3.0
 """Standard errors from the mean at which a writer is odd."""
 
@@ -56,7 +56,7 @@ class Text:
     group: str
     """The item it was written for: no model that judges it has seen the item."""
     writer: str
-    """Empty where nobody is known to have written it."""
+    """Empty if the writer is unknown."""
     label: str
     """Empty where it has none."""
     text: str

@@ -3,7 +3,7 @@
 Each worker walks a keyed permutation of the items (`permutation.permute`), a few steps a request, in one indexed query.
 Where those few are all taken, the index of open items is entered at a keyed spot and read on from there. Both cost
 O(log n) whatever the number of items; only open items the worker has seen already are stepped over.
-An item's answers that stand and its open leases never exceed the number asked for.
+The valid answers of an item and its open leases together never exceed the number of answers needed.
 
 Every function runs inside the transaction of the request that calls it, after those of all requests before. What it
 writes is kept in `DeferredWrites` and sent at the end of the request; a function that must see it sends it first.
@@ -67,7 +67,7 @@ class AssignmentState(NamedTuple):
     """What must be known before an item is chosen; the query of a request brings it along (`ASSIGNMENT_STATE_COLUMNS`)."""
 
     has_leases: bool
-    """Whether the worker has leases that are open or ran out, beside the one the request is about."""
+    """Whether the worker has leases that are open or expired, apart from the one of the request."""
     is_overdue: bool
     """Whether any lease ran out and was not taken back yet."""
     items: int
@@ -98,7 +98,7 @@ def assign_item(
     project: Project,
     now: float,
 ) -> Assignment | None:
-    """The item the worker has a lease on, else one whose lease ran out and nobody took meanwhile, else a fresh one.
+    """The item the worker has a lease on, else one whose lease expired and that no one took meanwhile, else a new one.
 
     A fresh item raises `worker.serial` and may move `worker.place`; the caller saves the worker and sends the writes.
     """

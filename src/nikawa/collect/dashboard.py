@@ -43,7 +43,7 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
 
 
 def count_progress(db: Connection) -> dict[str, Any]:
-    """How far the project is: `done` counts as many answers as an item asks for, `uncounted` is all that came beside."""
+    """The progress of the project. `done` counts at most the answers that each item needs, `uncounted` counts all others."""
     items, needed, done, complete, set_aside, leased = db.required(
         "SELECT count(*), coalesce(sum(asked), 0), coalesce(sum(CASE WHEN done > asked THEN asked ELSE done END), 0),"
         " coalesce(sum(CASE WHEN done >= asked THEN 1 ELSE 0 END), 0), coalesce(sum(held), 0),"
@@ -196,7 +196,7 @@ class CountedAnswer(NamedTuple):
     answer: dict[str, Any]
     """By question."""
     writer: str
-    """Who wrote the text that was judged; empty where nobody said."""
+    """Who wrote the text that was judged; empty if unknown."""
 
 
 def latest_answers(db: Connection, limit: int) -> Iterator[CountedAnswer]:

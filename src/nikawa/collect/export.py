@@ -1,7 +1,7 @@
 """Judgements out of a project, while people work: one snapshot, streamed. Also texts for a next round, and decisions.
 
-Every export of judgements holds what workers wrote beside their answers, the items they reported and what the owner decided, with
-the reason (see `io.judgements.remarks`); forms without room for them get a file beside theirs. With pseudonyms, the names of
+Every export of judgements contains the comments of workers, the items they reported and the decisions of the owner, with
+the reason (see `io.judgements.remarks`); formats without room for them get a second file. With pseudonyms, the names of
 workers and owners are replaced inside these texts too.
 """
 
@@ -38,7 +38,7 @@ from nikawa.collect.store import (
     project_database,
 )
 from nikawa.collect.writers import WRITER, Authorship, write_writers, writers_file
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput, name_faulty_file, unknown
 from nikawa.io.atomic import atomic_write, private_files, refuse_existing
 from nikawa.io.judgements import FORMS_WITHOUT_ROOM, write_judgements
 from nikawa.io.judgements.base import format_answer_cell
@@ -104,7 +104,7 @@ class ExportCount(NamedTuple):
     comments: int = 0
     """Judgements that have a comment of the worker."""
     remarks: Path | None = None
-    """The file beside, where the form has no room for the last three."""
+    """The second file, if the format has no room for the last three."""
 
 
 def export(
@@ -234,13 +234,13 @@ def is_common_name(name: str) -> bool:
 
 
 class _Names:
-    """What workers and owners are called where nobody shall be known."""
+    """The names of workers and owners in an export with pseudonyms."""
 
     def __init__(self, db: Connection, project: Project) -> None:
         self.hide: Callable[[str], str] = cache(project.pseudonym)
         people = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
         people += [str(name) for (name,) in db.rows("SELECT DISTINCT person FROM decisions")]
-        # A name of letters and digits is looked for as a word: `an` is none inside `and`. Blanks inside a name may be
+        # A name of letters and digits is searched as a whole word: `an` does not match inside `and`. Blanks inside a name may be
         # missing, and of any width: 山田　太郎 is 山田 太郎.
         spellings = {fold_name(name): name for name in people if not is_common_name(name)}
         self._by_letters = {"".join(one.split()): name for one, name in spellings.items()}
@@ -419,7 +419,7 @@ def json_lines(judgements: Iterable[Judgement]) -> Iterator[bytes]:
 
 
 def _write_examples(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
-    """What workers wrote as examples for others to judge, and beside it who wrote it; how many examples."""
+    """Write the texts of workers as examples for others to judge, and a file that names their writers; return the number of examples."""
     refuse_existing(out, options.overwrite)
     rows = list(_read_written_examples(db, project, options.pseudonymise))
     authors = [authorship for _, authorship in rows]
@@ -438,8 +438,8 @@ def _read_written_examples(
     """
     form, options = project.form, project.options
     if form.to_judge is None:
-        cure = "leave --to examples out: its answers are judgements"
-        raise BadInput(f"the form {form.name} asks for no texts", cure=cure)
+        cure = "remove --to examples: the answers of this form are judgements"
+        raise BadInput(f"the form {form.name} does not ask workers to write texts", cure=cure)
     key = project.draw_key if is_keyed(db, TEXT_ORDER) else b""
     mark = project.pseudonym_keys[0].mark if pseudonymise else ""
     rows = db.stream(
@@ -451,7 +451,8 @@ def _read_written_examples(
         drawn: list[tuple[bytes, str, WriterExample]] = []
         for _, worker, text, body in answers:
             answer = msgspec.json.decode(body)
-            example = decode_example(text)
+            with name_faulty_file(project.folder / "collect.db"):
+                example = decode_example(text)
             problems = form.validate(answer, example, options)
             if any(not problem.warning for problem in problems):
                 continue  # brought in from elsewhere: what breaks a rule is nothing to judge
@@ -470,7 +471,7 @@ def _read_written_examples(
 
 
 def _write_decisions(db: Connection, project: Project, out: Path, options: ExportOptions) -> int:
-    """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it.
+    """The last decision of each item, one line per question, in the format that `nikawa aggregate --adjudicated` reads.
 
     Returns how many lines were written below the header.
     """

@@ -1,4 +1,4 @@
-"""What a form is: a question put to a worker, the rules of its answer, and how the answer becomes judgements."""
+"""Forms: the question that a worker sees, the rules for its answer, and how the answer becomes judgements."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from nikawa.records import Example, Record
 from nikawa.registry import Registry, collect_plugins
 
 REPORTS = ("personal", "hate", "bias", "undecidable", "broken", "other")
-"""Why a worker may hand an item back; the message of each is `report_CODE`."""
+"""Reasons for which a worker can report an item; the message of each is `report_CODE`."""
 MAX_ID_BYTES = 2000
 """Of an id or group; an index of PostgreSQL holds little more."""
 REFUSED = "answer_invalid"
-"""The code of an answer that has not the shape the form's page sends."""
+"""The code for an answer that does not have the structure that the page of the form sends."""
 
 Answer = dict[str, Any]
 Options = Any
@@ -36,7 +36,7 @@ class Problem(Record, frozen=True, omit_defaults=True):
     where: str = ""
     """The question or field it is about."""
     warning: bool = False
-    """Told, but no reason to refuse."""
+    """Shown to the worker; the answer is accepted anyway."""
 
 
 def plain_view(form: Form, example: Example, _options: Options) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def join_questions(rows: Sequence[tuple[str, Any]]) -> Answer:
 def _why_not_stored(what: str, text: str) -> str:
     """Why no database can look up an id or group; empty: it can."""
     if "\0" in text:
-        return f"its {what} holds the character NUL"
+        return f"its {what} contains the character NUL"
     if len(text.encode()) > MAX_ID_BYTES:
         return f"its {what} is longer than {MAX_ID_BYTES:,} bytes"
     return ""
@@ -107,7 +107,7 @@ class Sample:
 class Form:
     """A form, as its file declares it.
 
-    A file in `collect.forms` with `FORM = Form(...)` is all that a new form needs, beside its script.
+    A file in `collect.forms` with `FORM = Form(...)` and a script are all that a new form needs.
     """
 
     name: str
@@ -119,14 +119,14 @@ class Form:
     inputs: tuple[str, ...]
     """The inputs an example must have."""
     validate: Callable[[Answer, Example, Options], list[Problem]]
-    """All that is wrong with an answer, shape included; the example comes without gold. It must never raise."""
+    """Returns all problems of an answer, including a wrong structure. The example comes without gold. It must never raise."""
     template: str = "_fields.html"
     """The file in `pages/forms`; the usual one is a place that the script fills."""
     script: str = ""
     """The file in `pages/static`; empty: NAME.js."""
     assets: Path | None = None
     """The folder of the page and the script of a form that comes inside another package, laid out as `pages`:
-    `forms/TEMPLATE` and `static/SCRIPT`. None: they lie in `pages`."""
+    `forms/TEMPLATE` and `static/SCRIPT`. None: they are in `pages`."""
     optional: tuple[str, ...] = ()
     """Inputs it shows where they are there."""
     settings: type[msgspec.Struct] | None = None
@@ -187,7 +187,7 @@ class Form:
 
         if self.settings is None:
             if table:
-                raise wrong("the form has no settings", (), "empty the table [form_settings]")
+                raise wrong("the form has no settings", (), "remove the entries of [form_settings]")
             return None
         known = {field.encode_name for field in msgspec.structs.fields(self.settings)}
         for name in table:
@@ -197,7 +197,7 @@ class Form:
             return msgspec.convert(dict(table), self.settings)
         except (msgspec.ValidationError, ValueError) as problem:
             names = setting_names(str(problem))[:1]
-            raise wrong(str(problem), names, "correct it") from None
+            raise wrong(str(problem), names, "correct the value") from None
 
     def initial_options(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """The whole table `[form_settings]` of a new project: what is chosen, else what it starts with."""
@@ -211,7 +211,7 @@ class Form:
         return str(getattr(options, "question", self.questions[0]))
 
     def find_fault(self, example: Example, options: Options = None) -> str:
-        """What keeps an example from being shown in this form; empty: nothing. With options it is tried."""
+        """Why an example cannot be shown in this form; empty: it can. If options are given, the form tries to show it."""
         fault = _why_not_stored("id", example.id) or _why_not_stored("group", example.group or "")
         if fault:
             return fault
@@ -227,7 +227,7 @@ class Form:
             shown = self.view(self, example, options)
         except (LookupError, TypeError, ValueError, AttributeError) as problem:
             return f"the form {self.name} cannot show it ({type(problem).__name__}: {problem})"
-        return "" if shown else f"the form {self.name} finds nothing in it to show"
+        return "" if shown else f"the form {self.name} finds no input to show"
 
     def known_gold(self, gold: Mapping[str, Any], options: Options) -> dict[str, Any]:
         """The part of an example's gold that this form asks for."""
@@ -235,17 +235,17 @@ class Form:
         return {question: right for question, right in gold.items() if question in questions}
 
     def find_gold_fault(self, example: Example, options: Options) -> str:
-        """Why nobody could ever answer a control item right; empty: nothing."""
+        """Why no answer to a control item could be correct; empty: there is no fault."""
         gold = self.known_gold(example.gold, options)
         if not gold:
             questions = dict.fromkeys((self.main_question(options), *self.questions))
-            return f"a control item needs its gold, to one of: {', '.join(questions)}"
+            return f"a control item needs gold for one of these questions: {', '.join(questions)}"
         if self.gold_matches is not same_gold:
             return ""
         for question, right in gold.items():
             problems = self.validate({question: right}, example, options)
             if any(problem.where == question for problem in problems):
-                return f"the gold {right!r} is no answer to {question!r}"
+                return f"the gold {right!r} is not a valid answer to {question!r}"
         return ""
 
 

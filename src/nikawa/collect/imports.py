@@ -80,16 +80,16 @@ def map_questions(theirs: Mapping[str, str], ours: Mapping[str, str], file: Any)
         if len(fitting) > 1 and question == next(iter(ours)):
             names = " or ".join(map(repr, fitting))
             cure = f"write --question {question}={fitting[0]}"
-            raise BadInput(f"which is the question {question!r}: {names}?", file=file, cure=cure)
+            raise BadInput(
+                f"several questions could be {question!r}: {names}", file=file, cure=cure
+            )
     main = next(iter(ours))
     if theirs and not mapping:
         listed = ", ".join(
             f"{name!r} ({kind or 'of another kind'})" for name, kind in theirs.items()
         )
         what = f"answers {listed}; the form asks {main!r} ({ours[main]})"
-        raise BadInput(
-            what, file=file, cure=f"write --question {main}=NAME where one of them is meant"
-        )
+        raise BadInput(what, file=file, cure=f"write --question {main}=NAME to choose one of them")
     return mapping
 
 
@@ -122,7 +122,7 @@ def fit_judgements(
         if name != question:
             count = sum(judgement.question == name for _, judgement in rows)
             note = f"answers to {name!r}"
-            reading.notes.add_many(note, count, f"taken as answers to {question!r}")
+            reading.notes.add_many(note, count, f"read as answers to {question!r}")
     groups: dict[tuple[str, str], dict[str, tuple[int, Judgement]]] = {}
     names = {judgement.example for _, judgement in rows}
     examples = find_examples(names)
@@ -137,12 +137,12 @@ def fit_judgements(
             reading.notes.add(what, place, "skipped: the form does not ask it")
             continue
         if judgement.example not in examples:
-            what = f"answers about {judgement.example!r}, which is no item of the project"
+            what = f"answers about {judgement.example!r}, which is not an item of the project"
             raise reading.fault(place, what, explain_unknown(reading))
         parts = groups.setdefault((judgement.worker, judgement.example), {})
         if own_question in parts:
             what = f"worker {judgement.worker} answers {judgement.question!r} twice about {judgement.example}"
-            raise reading.fault(place, what, "keep one answer a worker and item")
+            raise reading.fault(place, what, "keep one answer per worker and item")
         parts[own_question] = (place, replace(judgement, question=own_question))
     fitted: list[tuple[int, Judgement]] = []
     for (_, name), parts in groups.items():
@@ -158,7 +158,7 @@ def explain_unknown(reading: Reading) -> str:
         return "the item is data.example, else data.id, else the task's number: import the tasks with one of them"
     if reading.form == "doccano":
         return "the item is the field example, else doccano's number: import the documents with it"
-    return "check the column of the ids"
+    return "check the column with the ids"
 
 
 def fit_answer(
@@ -195,7 +195,7 @@ def fit_answer(
     what = f"the answer {describe_answer(raw)} breaks a rule of the form: {explain_faults(form, first_faults)}"
     if skip_invalid:
         reading.notes.add(
-            "answers that the form does not take", place, "skipped, as --skip-invalid says"
+            "answers that the form does not accept", place, "skipped because of --skip-invalid"
         )
         return
     raise reading.fault(place, what, list_allowed(form, options, judgement))
@@ -222,7 +222,7 @@ def list_allowed(form: Form, options: Options, judgement: Judgement) -> str:
     labels = [] if form.writes else [str(label) for label in getattr(options, "labels", ())]
     if labels:
         shown = ", ".join(labels[:MAX_LABELS_SHOWN])
-        more = f", … ({len(labels)} in all)" if len(labels) > MAX_LABELS_SHOWN else ""
+        more = f", … ({len(labels)} in total)" if len(labels) > MAX_LABELS_SHOWN else ""
         near = suggest(str(judgement.answer), labels) if isinstance(judgement.answer, str) else ""
         hint = f"; {near}" if near.startswith("did you mean") else ""
         return f"the labels are {shown}{more}{hint}"
@@ -230,7 +230,7 @@ def list_allowed(form: Form, options: Options, judgement: Judgement) -> str:
         return (
             f"the scale goes from {options.low:g} to {options.high:g} in steps of {options.step:g}"
         )
-    return "correct it, or say --skip-invalid to leave such answers out"
+    return "correct it, or pass --skip-invalid to skip such answers"
 
 
 def vary_answer(raw: Answer, example: Example, options: Options) -> Iterator[Answer]:

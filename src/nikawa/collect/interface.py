@@ -51,7 +51,7 @@ class UndoBody(Body, frozen=True):
 
 
 class ReportBody(Body, frozen=True):
-    """Hand an item back."""
+    """Report an item."""
 
     lease: Key
     key: Key
@@ -95,7 +95,7 @@ class ResolveBody(Body, frozen=True):
 
     ref: Reference
     action: Literal["reopen", "drop"]
-    """`reopen`: workers get the item again; `drop`: nobody does."""
+    """`reopen`: workers get the item again; `drop`: no worker does."""
     reason: Text = ""
 
 
@@ -184,23 +184,23 @@ _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
     "/w/{token}/answer": (
         AnswerBody,
         _SAVED,
-        "Hand in an answer; a key sent twice counts once.",
+        "Submit an answer; a key sent twice counts once.",
     ),
-    "/w/{token}/draft": (DraftBody, _ANY, "Keep half-written work and prolong the lease."),
+    "/w/{token}/draft": (DraftBody, _ANY, "Save a draft and extend the lease."),
     "/w/{token}/undo": (UndoBody, _ANY, "Withdraw the last answer."),
-    "/w/{token}/report": (ReportBody, _SAVED, "Hand an item back with a reason."),
-    "/w/{token}/check": (CheckBody, _ANY, "Hold an answer against the form's rules."),
+    "/w/{token}/report": (ReportBody, _SAVED, "Report an item with a reason."),
+    "/w/{token}/check": (CheckBody, _ANY, "Check an answer against the rules of the form."),
     "/w/{token}/language": (LanguageBody, _ANY, "Change the language of the pages."),
     "/owner/decide": (DecideBody, _ANY, "Decide an item."),
     "/owner/exclude": (WorkerBody, _ANY, "Exclude a worker."),
-    "/owner/reinstate": (WorkerBody, _ANY, "Take an excluded worker back."),
+    "/owner/reinstate": (WorkerBody, _ANY, "Reinstate an excluded worker."),
     "/owner/resolve": (ResolveBody, _ANY, "Reopen or drop an item."),
     "/owner/links": (LinksBody, _ANY, "Make links for workers."),
 }
 # Path to the schema of the answer, the query parameters, and what the operation does.
 _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
-    "/w/{token}/next": (_STATE, (), "The item in hand, or a fresh one."),
-    "/owner/data": (_ANY, (), "What a dashboard shows."),
+    "/w/{token}/next": (_STATE, (), "The current item, or a new one."),
+    "/owner/data": (_ANY, (), "The figures of the dashboard."),
     "/owner/items": (_ROWS, ("state", "after"), "A page of items."),
     "/owner/disagreements": (_CASES, ("after", "undecided"), "Items whose answers disagree."),
     "/owner/case": (_CASE, ("ref",), "One item with its answers and decisions."),

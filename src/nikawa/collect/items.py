@@ -142,7 +142,7 @@ class NewItem(NamedTuple):
     gold: str | None
     """The gold of a control or pilot item, as JSON."""
     barred: tuple[str, ...]
-    """Who may not judge it: whoever wrote it, or answered what it was made of."""
+    """Workers who may not judge it: they wrote it, or answered the item it was made from."""
 
 
 def add_items(db: Connection, project: Project, kind: str, path: Path) -> int:
@@ -214,10 +214,10 @@ def _read_items(
         if not fault and kind != "main":
             fault = form.find_gold_fault(example, options)
         if kind != "main" and example.hidden:
-            # Who is told which answers were right would learn the label.
-            fault = "its label is hidden, so that it cannot be a control or pilot item"
+            # A worker who learns which answers were correct would learn the label.
+            fault = "its label is hidden, so it cannot be a control or pilot item"
         if fault:
-            cure = "correct the example, or take it out of the file"
+            cure = "correct the example, or remove it from the file"
             raise BadInput(f"example {example.id!r}: {fault}", file=path, cure=cure)
         gold = None
         if kind != "main":
@@ -248,9 +248,9 @@ def _correct_items(db: Connection, project: Project, kind: str, path: Path) -> N
 
 
 def _bar_writers(db: Connection, project: Project, written_by: dict[str, list[int]]) -> None:
-    """Nobody judges a text of their own: who wrote an item counts as one who has seen it, before they ever come.
+    """Keep workers from judging their own texts: the writer of an item counts as having seen it, even before they join.
 
-    A writer known by a pseudonym only is told by it when they come, and now where they came before.
+    A writer known only by a pseudonym is recognised by it when they join, or now if they joined before.
     """
     language, spellings, now = project.settings.language, read_spellings(db), time.time()
     for name, items in written_by.items():
@@ -403,7 +403,7 @@ def add_judgements(
     """Add judgements made elsewhere, given with their lines; how many answers were added, and how many were known.
 
     Judgements of one worker about one item are one answer. A worker's pseudonym of this project stands for their name.
-    Raises `BadInput` with the line for an item the project does not have, or a name nobody may have.
+    Raises `BadInput` with the line for an item the project does not have, or a name that is not allowed.
     """
     items = {
         ref: (item, group)
@@ -416,11 +416,11 @@ def add_judgements(
     for line, judgement in rows:
         name = pseudonyms.get(judgement.worker, judgement.worker)
         if judgement.example not in items:
-            what = f"answers about {judgement.example!r}, which is no item of the project"
-            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
+            what = f"answers about {judgement.example!r}, which is not an item of the project"
+            raise BadInput(what, file=file, line=line, cure="check the column with the ids")
         if name not in answers and (fault := find_faulty_name(db, [name])):
             what = f"{name!r} cannot be a worker's name: {fault[1]}"
-            cure = f"use 1 to {MAX_NAME_CHARS} characters that can be seen"
+            cure = f"use 1 to {MAX_NAME_CHARS} visible characters"
             raise BadInput(what, file=file, line=line, cure=cure)
         answers.setdefault(name, {}).setdefault(judgement.example, []).append(judgement)
     variants = Counter(map(fold_name, answers))
@@ -456,8 +456,8 @@ def import_reports(
     for line, report in rows:
         item = db.one("SELECT id FROM items WHERE kind = 'main' AND ref = ?", report.example)
         if item is None:
-            what = f"reports {report.example!r}, which is no item of the project"
-            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
+            what = f"reports {report.example!r}, which is not an item of the project"
+            raise BadInput(what, file=file, line=line, cure="check the column with the ids")
         if report.answer not in REPORTS:
             cure = suggest(str(report.answer), REPORTS)
             raise BadInput(
@@ -548,7 +548,7 @@ def add_answers(
 
 
 def _end_leases(db: Connection, worker: Worker, items: set[int]) -> None:
-    """What the worker holds of these items is answered now: nobody judges an item twice."""
+    """Close the leases of the worker on these items, which are answered now: no worker judges an item twice."""
     leases = db.rows(
         "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')",
         worker.id,

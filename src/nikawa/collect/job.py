@@ -83,7 +83,7 @@ class NewReport:
 def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = None) -> NewReport:
     """Make a project of the examples of a dataset, folder or file; an owner with a password is made too.
 
-    What `new` leaves open comes from a task sheet beside the examples, else from the texts. Raises `BadInput` where
+    Settings that `new` does not give come from a task sheet next to the examples, else from the texts. Raises `BadInput` where
     the folder exists or the form cannot show an example; then nothing is left behind.
     """
     new, sources = complete_settings(new, examples, read_sources(examples, data))
@@ -120,7 +120,7 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
 
 
 def _note_pseudonyms(project: Project) -> tuple[str, ...]:
-    """A warning where texts have writers that nobody can be kept from judging, for want of their names.
+    """A warning if texts may be given to their own writers, because the names of the writers are unknown.
 
     Pseudonyms of the project's own key are as good as names. Where the file of writers is missing or older, nothing
     tells by which key they were made.
@@ -135,18 +135,18 @@ def _note_pseudonyms(project: Project) -> tuple[str, ...]:
             unsure += not mark
     cure = (
         "make the project again with --share-key-with and the project they were written in, or with the file"
-        " NAME.writers.jsonl that an export without --pseudonymise writes beside the examples"
+        " NAME.writers.jsonl that an export without --pseudonymise writes next to the examples"
     )
     notes = []
     if foreign:
         notes.append(
-            f"{foreign:,} texts tell their writers by pseudonyms of another key: whoever wrote one may be given it to"
+            f"{foreign:,} texts name their writers by pseudonyms of another key: the writer of a text may be given it to"
             f" judge; {cure}"
         )
     if unsure:
         notes.append(
-            f"{unsure:,} texts tell their writers by pseudonyms, and not by which key: unless it is that of this project,"
-            f" whoever wrote one may be given it to judge; {cure}"
+            f"{unsure:,} texts name their writers by pseudonyms without saying which key made them: unless it is the key of this project,"
+            f" the writer of a text may be given it to judge; {cure}"
         )
     return tuple(notes)
 
@@ -190,7 +190,7 @@ def set_password(
     `role` is `owner` or `reviewer`; without a `secret` the password is random.
     """
     if fault := find_name_fault(name):
-        cure = f"use 1 to {MAX_NAME_CHARS} characters that can be seen"
+        cure = f"use 1 to {MAX_NAME_CHARS} visible characters"
         raise BadInput(f"{name!r} cannot log in: {fault}", cure=cure)
     password = secret or secrets.token_urlsafe(12)
     password_hash = hash_password(password)
@@ -218,7 +218,7 @@ class Links:
     links: tuple[tuple[str, str], ...]
     """Name and whole link of each worker."""
     join: str | None
-    """What a platform puts the worker id behind; None where the project lets nobody join."""
+    """The address to which a platform appends the worker id; None if the project has no link to join."""
     address: str = ""
     """What they begin with."""
     notes: tuple[str, ...] = ()
@@ -235,7 +235,7 @@ def create_links(
     with open_synced(folder, database) as (project, store):
         if faulty := store.read(find_faulty_name, names):
             what = f"{faulty[0]!r} cannot be a worker's name: {faulty[1]}"
-            raise BadInput(what, cure=f"use 1 to {MAX_NAME_CHARS} characters that can be seen")
+            raise BadInput(what, cure=f"use 1 to {MAX_NAME_CHARS} visible characters")
         if address is None:
             started_at = store.read(get_value, ADDRESS) or ServeOptions().base(ServeOptions.port)
             address = project.settings.address or started_at
@@ -254,14 +254,14 @@ def _note_spellings(
 ) -> tuple[str, ...]:
     """What the owner should know of the names they gave: a note for each that stands for, or looks like, another."""
     notes = [
-        f"{name!r} is the worker {other!r}, spelled otherwise: the link is theirs"
+        f"{name!r} is the worker {other!r}, in another spelling: the link belongs to them"
         for name, other in zip(given, stored, strict=True)
         if name.strip() != other
     ]
     for group in find_look_alikes(everybody):
         if not set(group).isdisjoint(stored):
             notes.append(
-                f"these names look alike: {describe_look_alikes(group)}; are they one person?"
+                f"these names look alike: {describe_look_alikes(group)}; do they belong to the same person?"
             )
     return tuple(notes)
 
@@ -309,7 +309,7 @@ def rekey(
         if changes_key and (apply or share_key_with is not None):
             new_key, problem = choose_key("", key, share_key_with)
             if new_key is None:
-                raise BadInput(problem, cure="name a file with --key FILE")
+                raise BadInput(problem, cure="pass a file with --key FILE")
         elif changes_key and key_file.exists():  # one that does not is made when the change is
             new_key = read_key(key_file)
         has_new_key = changes_key and (new_key is None or new_key != project.pseudonym_keys[0])
@@ -317,12 +317,12 @@ def rekey(
         if has_old_draws:
             changes.append(
                 f"control items and the order of items are drawn with the project's secret: {begun:,} workers who have"
-                " begun go on in another order, and get nothing a second time"
+                " started continue in another order, and get no item twice"
             )
         if has_new_key:
             changes.append(
                 f"{len(workers):,} workers get other pseudonyms in exports from now on; earlier exports keep theirs, and"
-                " import understands both; start a running server again"
+                " import reads both; restart a running server"
             )
         if apply:
             if has_old_draws:
@@ -346,7 +346,7 @@ class ServeOptions:
     database: str = ""
     """A PostgreSQL address; empty: the file in the folder of the project."""
     trusted_proxies: tuple[str, ...] = ()
-    """Web servers in front whose X-Forwarded-For is believed, beside those of project.toml."""
+    """Web servers in front whose X-Forwarded-For is trusted, in addition to those of project.toml."""
 
     def base(self, port: int) -> str:
         """What addresses of its pages begin with; one that listens everywhere can be reached on this machine."""
@@ -374,7 +374,7 @@ def serve(
         for language in LANGUAGES:
             project.guideline(
                 language
-            )  # one that cannot be read is told now, not to the first worker
+            )  # one that cannot be read is reported now, before the first worker comes
         server = project.settings.server
         trusted = Networks((*server.trusted_proxies, *options.trusted_proxies))
         limits = ConnectionLimits(server.connections, server.connections_per_address, trusted)

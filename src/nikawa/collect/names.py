@@ -2,7 +2,7 @@
 
 Two spellings of one name are one worker: names are compared in the compatibility form of Unicode (NFKC), without blanks
 around them and without case. Somebody who comes a second time as `Hanako ` gets the link of `hanako`, and none of the
-texts that `hanako` wrote. Names that look alike (`аki` with a Cyrillic а) may be two people: the owner is told.
+texts that `hanako` wrote. Names that look alike (`аki` with a Cyrillic а) may be two people: the dashboard lists them.
 
 The table of look-alikes follows the idea of Unicode Technical Standard 39 (skeletons), cut down to the scripts of
 Japanese, Korean and European names: the data of the standard would be a hundred times as long, and most of it mathematical
@@ -69,7 +69,7 @@ def name_skeleton(name: str) -> str:
 
 
 def find_name_fault(name: str) -> str:
-    """Why nobody may go by a name; empty where it can be seen, typed and compared."""
+    """Why a name is not allowed; empty if it can be seen, typed and compared."""
     cleaned = clean_name(name)
     if not cleaned:
         return "it is empty"
@@ -79,11 +79,11 @@ def find_name_fault(name: str) -> str:
         # a wide blank is no printable character for Python, and common between family and given name
         if _UNSEEN.match(sign) or not (sign == "\u3000" or sign.isprintable()):
             title = unicodedata.name(sign, "a control character")
-            return f"it holds U+{ord(sign):04X} ({title}), which cannot be seen"
+            return f"it contains U+{ord(sign):04X} ({title}), which is invisible"
     prefix, colon, _ = fold_name(name).partition(":")
     if colon and prefix.strip() in DECISION_KINDS:
-        # whoever came under such a name through the link of a platform would decide items in every export
-        return f"names that begin with {prefix.strip()}: are those of decisions"
+        # a worker who joined under such a name through the link of a platform would decide items in every export
+        return f"names that start with {prefix.strip()}: are reserved for decisions"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Draws that nobody can guess, and an order of its own for each worker, without a list.
+"""Draws that no one can guess, and a separate order for each worker, without a stored list.
 
 A draw is a hash of its parts under a key that only the project's secret gives (`Project.draw_key`): names, seed and
 source code do not tell which request brings a control item. The empty key is the rule of projects that were made
@@ -86,5 +86,5 @@ def mix_bits(value: int, key: int) -> int:
 
 
 def hash_bits(value: int, step: int, *, key: bytes) -> int:
-    """64 bits of a value at a step that only the key gives: the round function of an order nobody may work out."""
+    """64 bits of a value at a step that only the key gives: the round function of an order that must stay secret."""
     return int.from_bytes(blake2b(b"%d %d" % (step, value), digest_size=8, key=key).digest())

@@ -28,12 +28,12 @@ SETTINGS, SECRET, EXAMPLES = "project.toml", "secret.key", "examples.jsonl"
 KINDS = {"main": EXAMPLES, "gold": "gold.jsonl", "pilot": "pilot.jsonl"}
 
 GUIDELINES = {
-    "ja": "# 作業の手引き\n\n1. 文をよく読んでください。\n2. 一番よく当てはまる答えを選んでください。\n"
-    "3. 判断できないときや、問題のある文は「報告する」から知らせてください。\n",
-    "ko": "# 작업 지침\n\n1. 글을 잘 읽어 주세요.\n2. 가장 알맞은 답을 골라 주세요.\n"
-    "3. 판단할 수 없거나 문제가 있는 글은 '신고하기'로 알려 주세요.\n",
-    "en": "# Guideline\n\n1. Read the text with care.\n2. Give the answer that fits best.\n"
-    "3. Where you cannot decide, or the text is faulty, use Report.\n",
+    "ja": "# 作業ガイドライン\n\n1. 文をよく読んでください。\n2. 最もよく当てはまる答えを選んでください。\n"
+    "3. 判断できない問題や、問題のある文は「報告する」から報告してください。\n",
+    "ko": "# 작업 지침\n\n1. 글을 주의 깊게 읽어 주세요.\n2. 가장 알맞은 답을 골라 주세요.\n"
+    "3. 판단할 수 없거나 문제가 있는 글은 ‘신고하기’로 신고해 주세요.\n",
+    "en": "# Guideline\n\n1. Read the text carefully.\n2. Give the answer that fits best.\n"
+    "3. If you cannot decide, or the text has errors, use Report.\n",
 }
 
 
@@ -57,7 +57,7 @@ class Project:
 
     @cached_property
     def draw_key(self) -> bytes:
-        """The key of draws that nobody may guess: control items, orders, where a search begins."""
+        """The key of draws that must stay secret: control items, orders, the start of a search."""
         return self._keyed("draws", "")
 
     def code(self, worker: str) -> str:
@@ -94,7 +94,7 @@ class Project:
         for choice in (language, self.settings.language, *LANGUAGES):
             path = self.folder / f"guideline.{choice}.md"
             if path.is_file():
-                # It may be saved anew while workers read it: half a character is no fault.
+                # It may be saved again while workers read it, so half a character is not an error.
                 return read_bytes(path, "settings").decode("utf-8", errors="replace")
         return ""
 
@@ -143,7 +143,7 @@ def create_project(
     """
     if folder.exists():
         cure = "choose another name; nikawa collect import PROJECT --examples FILE adds items to a project"
-        raise BadInput("exists already", file=folder, cure=cure)
+        raise BadInput("already exists", file=folder, cure=cure)
     form = find_form(settings.form)
     settings = replace(settings, options=form.initial_options(settings.options))
     options = form.parse_options(settings.options)
@@ -154,7 +154,9 @@ def create_project(
             (made / f"guideline.{language}.md").write_text(text, "utf-8")
         count = write_records(made / EXAMPLES, _refuse_faulty(examples, form, options))
         if not count:
-            raise BadInput("there are no examples", cure="name a file or dataset that holds some")
+            raise BadInput(
+                "there are no examples", cure="pass a file or dataset that contains examples"
+            )
         if authors := list(writers):
             write_writers(made / WRITERS, authors)
         for kind in ("gold", "pilot"):

@@ -1,11 +1,11 @@
 """The names that exports give to workers: the same for one person in all projects of an owner, or of a build.
 
 A pseudonym is a keyed hash of the name. The key is a file of its own, `owner.key`: projects that have the same one know
-a worker under the same pseudonym, so that nobody is given a text to judge that they wrote in another project, though
+a worker under the same pseudonym, so that no worker is given a text that they wrote in another project, though
 neither the text nor its file of writers says a name. The key opens no links: those are made from the secret of each
 project.
 
-A new project gets a copy of the key of the build that made its task sheet (beside the sheets), else of the owner's
+A new project gets a copy of the key of the build that made its task sheet (next to the sheets), else of the owner's
 (`NIKAWA_OWNER_KEY`, else in the user's data folder), which is made when it is first needed. A project without the file was
 made before keys were shared: its pseudonyms come from its own secret and stay as they are.
 """
@@ -24,12 +24,12 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 
 OWNER_KEY = "owner.key"
-"""The file, in a project, beside the sheets of a build, and in the user's data folder."""
+"""The name of the file in a project, next to the sheets of a build, and in the user's data folder."""
 VARIABLE = "NIKAWA_OWNER_KEY"
 MAX_KEY_BYTES = 1_000
-"""Bytes that are read of a file that is said to hold a key."""
+"""Bytes that are read from a key file."""
 _FOLDED = "folded"
-"""Stands before a key under which all spellings of a name have one pseudonym."""
+"""Prefix of a key under which all spellings of a name have the same pseudonym."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def read_key(path: Path) -> PseudonymKey:
             words = stream.read(MAX_KEY_BYTES).decode("ascii").split()
         secret = bytes.fromhex(words[-1])
     except FileNotFoundError:
-        raise BadInput("does not exist", file=path, cure="name the file of a key") from None
+        raise BadInput("does not exist", file=path, cure="pass a key file") from None
     except (ValueError, IndexError):
         raise BadInput("is not a key of pseudonyms", file=path, cure="restore the file") from None
     if len(secret) < 32 or words[:-1] not in ([], [_FOLDED]):
@@ -80,7 +80,7 @@ def write_key(path: Path, key: PseudonymKey, *, overwrite: bool = False) -> None
 
 
 def share_key(path: Path) -> PseudonymKey:
-    """The key of a file, made where there is none yet."""
+    """The key in a file; the file is created if it does not exist."""
     if not path.exists():
         key = PseudonymKey(secrets.token_bytes(32))
         with suppress(BadInput):  # somebody else was quicker: theirs counts

@@ -91,7 +91,7 @@ class LoginRoutes:
     async def person(self, request: Request, role: str = "reviewer") -> Person:
         """Who asks; a POST must carry their token too.
 
-        Raises `Refused` where nobody is logged in, somebody is not in this role, or a POST comes from another site.
+        Raises `Refused` if the request has no session, the user does not have this role, or a POST comes from another site.
         """
         cookie = request.cookies.get(SESSION_COOKIE, "")
         try:
@@ -155,7 +155,7 @@ _log = logging.getLogger("nikawa.collect")
 
 
 class OwnerRoutes(LoginRoutes):
-    """Handlers of the owner's pages; each asks `person` first, which refuses whoever is not logged in."""
+    """Handlers of the owner's pages; each asks `person` first, which refuses requests without a session."""
 
     def routes(self) -> list[BaseRoute]:
         """The table of routes, log-in included."""
@@ -231,7 +231,7 @@ class OwnerRoutes(LoginRoutes):
         try:
             return self.site.analyses[name](self.project, self.store)
         except NikawaError as problem:  # the rest of the dashboard must still be seen
-            _log.warning("the analysis %s was left out: %s", name, problem)
+            _log.warning("the analysis %s was skipped: %s", name, problem)
             return None
 
     async def items(self, request: Request) -> Response:
@@ -345,7 +345,7 @@ class OwnerRoutes(LoginRoutes):
         try:  # before the first line is out it can still be said that there will be none
             first = await run_in_threadpool(next, blocks, b"")
         except ProcessFailed as problem:
-            _log.warning("an export was not made: %s", problem)
+            _log.warning("an export failed: %s", problem)
             raise Refused("server_error", 503) from None
         kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
         headers = {"content-disposition": f'attachment; filename="judgements.{form}"'}

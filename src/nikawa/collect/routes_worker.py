@@ -45,19 +45,19 @@ if TYPE_CHECKING:
     from nikawa.serve.database import Connection
 
 LINK_UNKNOWN = "link_unknown"
-"""The code of the refusal of a link that nobody has."""
+"""The code of the refusal of an unknown link."""
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 
 MAX_LEFT_COUNTED = 1000
 """Items counted for a worker; the page says that there are more."""
 FEW_LEFT = 200
-"""Items of which each request counts those left anew."""
+"""Number of items up to which each request counts the remaining ones again."""
 LEFT_SECONDS = 5.0
 """How long a count of more items than `FEW_LEFT` is taken for right."""
 LEFT_ANSWERS = 20
 """Answers of a worker between two counts, where there are control items: in between each answer counts one down. A count
-after each answer would tell a control item from the others, as it is none of the items that are left."""
+after each answer would reveal control items, which are not among the remaining items."""
 
 
 class Remaining(NamedTuple):
@@ -76,7 +76,7 @@ class Remaining(NamedTuple):
         return self.left - (answered - self.answered)
 
     def is_current(self, answered: int, now: float) -> bool:
-        """Whether the estimate need not be counted anew."""
+        """Whether the estimate is still recent enough."""
         if self.estimate(answered) < 1:
             return False
         if self.has_control:
@@ -95,7 +95,7 @@ def count_remaining(db: Connection, project: Project, state: PageState, now: flo
 def state_json(project: Project, state: PageState, left: int | None = None) -> dict[str, Any]:
     """What a worker's page learns: stage, item in hand, progress and earnings. Never gold, never others.
 
-    `left` is how many items there are for the worker (`count_remaining`); None where nobody counted them.
+    `left` is how many items there are for the worker (`count_remaining`); None if they were not counted.
     """
     worker = state.worker
     settings = project.settings
@@ -172,7 +172,7 @@ class WorkerRoutes:
         ]
 
     def limit_unknown_links(self, handler: Handler) -> Handler:
-        """A handler that counts unknown links by the address they are tried from: nobody may try many."""
+        """A handler that counts unknown links by the address they are tried from, to limit the number of attempts."""
 
         async def handle(request: Request) -> Response:
             try:
@@ -284,7 +284,7 @@ class WorkerRoutes:
         return json_response({"state": await self.state(state)})
 
     async def report(self, request: Request) -> Response:
-        """Hand an item back."""
+        """Report an item."""
         token_hash = self.token_hash(request)
         now = self.site.clock()
         body = await self.site.read_body(request, ReportBody)

@@ -1,4 +1,4 @@
-"""The settings of a project: a readable TOML file, checked when it is read, with a reason beside each line."""
+"""The settings of a project: a readable TOML file, checked when it is read, with a comment on each line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nikawa.io.toml import parse_toml
 
 Language = Literal["ja", "ko", "en"]
 ReportCode = Literal["personal", "hate", "bias", "undecidable", "broken", "other"]
-"""Why a worker hands an item back."""
+"""Why a worker reports an item."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Amount = Annotated[float, Meta(ge=0, le=1e9)]
@@ -32,7 +32,7 @@ class Assign(_Table, frozen=True):
     workers_per_item: Annotated[int, Meta(ge=1, le=10_000)] = 3
     """How many workers answer each main item."""
     lease_minutes: Annotated[float, Meta(gt=0, le=100_000)] = 30.0
-    """How long a worker may keep an item before it goes to somebody else."""
+    """How long a worker may keep an item before it goes to another worker."""
     order: Literal["random", "file"] = "random"
     """`random`: an order of its own for each worker; `file`: that of examples.jsonl for all."""
     one_per_group: bool = False
@@ -69,7 +69,7 @@ class Speed(_Table, frozen=True):
     share: Share = 0.5
     """A worker with a larger share of quick answers is excluded."""
     after: Annotated[int, Meta(ge=1, le=1_000_000)] = 10
-    """Answers a worker has given before the share counts."""
+    """Minimum number of answers before the share of a worker counts."""
 
 
 class Pay(_Table, frozen=True):
@@ -78,7 +78,7 @@ class Pay(_Table, frozen=True):
     per_item: Amount = 0.0
     """Paid for each main or control item; the pilot is not paid."""
     currency: Annotated[str, Meta(max_length=8)] = "JPY"
-    """Shown beside the amount; nothing is converted."""
+    """Shown next to the amount; nothing is converted."""
 
 
 class Crowd(_Table, frozen=True):
@@ -91,7 +91,7 @@ class Crowd(_Table, frozen=True):
     completion_code: Annotated[str, Meta(max_length=200)] = ""
     """The code every worker gets at the end; empty: a code of their own for each."""
     max_workers: Count = 10_000
-    """Workers of the project beyond which the link lets nobody in."""
+    """Maximum number of workers who can join through the link."""
 
 
 class Limits(_Table, frozen=True):
@@ -113,7 +113,7 @@ class Reports(_Table, frozen=True):
     codes: tuple[ReportCode, ...] = get_args(ReportCode)
     """The reasons that the page offers, in this order."""
     counted: bool = False
-    """Whether a report is the worker's answer: nobody else is asked in their place, and the item is not set aside. So it is
+    """Whether a report is the worker's answer: no other worker is asked instead, and the item is not set aside. So it is
     where a build decides what becomes of reported items."""
 
 
@@ -131,7 +131,7 @@ class Server(_Table, frozen=True):
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of web servers in front, whose X-Forwarded-For and X-Forwarded-Proto are believed."""
     hosts: tuple[str, ...] = ()
-    """Host names the server is also known by, beside that of `address`; others are refused where `address` is set."""
+    """Further host names of the server, in addition to that of `address`; others are refused where `address` is set."""
     connections: Annotated[int, Meta(ge=1, le=60_000)] = 4096
     """Connections of all clients; fewer where the system allows the process fewer file descriptors."""
     connections_per_address: Annotated[int, Meta(ge=1, le=60_000)] = 1000
@@ -180,7 +180,7 @@ seed = 0
 
 [gold]                      # control items: gold.jsonl
 rate = 0.1                  # the share of control items among what a worker sees, while there are any
-after = 5                   # control items a worker has answered before the pass mark counts
+after = 5                   # number of control items to answer before the pass mark counts
 pass_mark = 0.7             # below this the worker is excluded; the answers stay, marked
 
 [pilot]                     # the trial before the main task: pilot.jsonl; an empty file means none
@@ -223,7 +223,7 @@ def format_settings(settings: Settings) -> str:
     if settings.reports != Reports():
         reports = settings.reports
         text += (
-            "\n[reports]                   # why a worker may hand an item back\n"
+            "\n[reports]                   # reasons for which a worker can report an item\n"
             f"codes = {_toml_value(reports.codes)}\n"
             f"counted = {_toml_value(reports.counted)}              # true: a report is an answer; false: another worker gets the item\n"
         )
@@ -252,7 +252,7 @@ def read_settings(path: Path) -> Settings:
     Raises `BadInput` with file and line where it is missing, is no TOML, or has a setting that is unknown or wrong.
     """
     if not path.exists():
-        cure = "make a project with: nikawa collect new PROJECT --examples FILE --form FORM"
+        cure = "create a project with: nikawa collect new PROJECT --examples FILE --form FORM"
         raise BadInput("there is no project.toml", file=path.parent, cure=cure)
     text = read_text(path, "settings").decode()
     table = parse_toml(text, path)
@@ -267,7 +267,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def _refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> None:
-    """Refuse a setting or table that there is none of, with the name that was probably meant."""
+    """Refuse an unknown setting or table; the message suggests the nearest name."""
     kinds = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
     for name, value in table.items():
         if name not in kinds:

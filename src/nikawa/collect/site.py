@@ -1,4 +1,4 @@
-"""What the routes share: the project, its store, templates and messages, limits, and how refusals are written."""
+"""Parts that the routes share: the project, its store, templates and messages, limits, and responses to refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 Analysis = Callable[["Project", "Store"], Any]
-"""Something a dashboard shows that needs other stages; given by whoever starts the server."""
+"""An analysis that the dashboard shows and that needs other stages; passed in when the server starts."""
 ALIVE_SECONDS = 5.0
 """In which the database must answer for the server to be alive."""
 WRITE_SECONDS = 60.0
@@ -89,7 +89,7 @@ class Site:
         )
         """Of a worker's link."""
         self.unknown_requests = RateLimiter(5, 60)
-        """Of an address that tries links and cookies which nobody has."""
+        """Of an address that tries unknown links and cookies."""
         self.login_requests = RateLimiter(0.2, 8)
         """Of an address."""
         self.figures = LatestFigures(clock)
@@ -112,7 +112,7 @@ class Site:
     async def read(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Call a function that only reads, beside the loop."""
+        """Call a function that only reads, in a thread outside the event loop."""
         from starlette.concurrency import run_in_threadpool
 
         return await run_in_threadpool(self.store.read, function, *args, **kwargs)
@@ -125,7 +125,7 @@ class Site:
         return await read_json_body(request, kind, self.max_body_bytes)
 
     async def cached(self, key: str, max_age: float, compute: Callable[[], T]) -> T:
-        """A value computed beside the loop, at most once at a time and once in so many seconds."""
+        """A value computed outside the event loop, at most once at a time and once per `max_age` seconds."""
         from starlette.concurrency import run_in_threadpool
 
         async with self._busy.setdefault(key, asyncio.Lock()):
@@ -188,10 +188,10 @@ class Site:
             async with asyncio.timeout(ALIVE_SECONDS):
                 await to_thread.run_sync(ask, abandon_on_cancel=True, limiter=self._alive_threads)
         except TimeoutError:
-            raise Unavailable("the database does not answer in time") from None
+            raise Unavailable("the database does not respond in time") from None
 
     def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
-        """A page of HTML; `more` is what its template needs beside the common values."""
+        """A page of HTML; `more` holds further values for its template."""
         from markupsafe import Markup
         from starlette.responses import HTMLResponse
 
@@ -242,7 +242,7 @@ class Site:
         }
 
     def problems_response(self, language: str, problems: list[Problem]) -> Response:
-        """Why an answer is not taken: the first problem that is no warning as the error, all of them beside it."""
+        """Why an answer is refused: the first problem that is not a warning is the error, and all problems are listed."""
         first = next(problem for problem in problems if not problem.warning)
         body = {
             "error": first.code,
@@ -254,7 +254,7 @@ class Site:
     def refusal_response(self, request: Request, refused: Refused) -> Response:
         """What somebody gets whose request cannot be done: a code and a sentence, as a page where a browser asks.
 
-        A request beyond its rate (status 429) is told when to come again.
+        A response with status 429 says when to try again.
         """
         language, status = self.request_language(request), refused.status
         message = page_message(language, refused.code)

@@ -1,4 +1,4 @@
-"""What a new project is made of: examples by name, who wrote them, and what a task sheet or the texts tell of them."""
+"""The sources of a new project: examples by name, their writers, and settings from a task sheet or from the texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nikawa.collect.pseudonyms import OWNER_KEY, PseudonymKey, owner_key_file, s
 from nikawa.collect.writers import Authorship, read_writers, writers_file
 from nikawa.datasets.load import load, open_file
 from nikawa.datasets.names import find_benchmark
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput, name_faulty_file, unknown
 from nikawa.io.json import read_json
 from nikawa.io.records import SUFFIXES
 from nikawa.io.task_sheet import PEOPLE, SHEET, TASKS, Sheet
@@ -26,10 +26,10 @@ from nikawa.records import Example, reference, texts_inside
 from nikawa.serve.languages import LANGUAGES
 
 LANGUAGE_EXAMPLES = 200
-"""Examples that tell the language."""
+"""Number of examples from which the language is detected."""
 DEFAULT_WORKERS = 3
 REHEARSAL = (
-    "these tasks come from answers of simulated workers: look at the pages, but ask people only about the sheets of a build"
+    "these tasks come from answers of simulated workers: use them to try the pages, and ask people only with sheets of a build"
     " without --simulate"
 )
 _HANGUL = re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
@@ -43,7 +43,7 @@ class NewProject:
     form: str = ""
     """Empty: what the task sheet asks for."""
     workers: int | None = None
-    """Workers an item; None: as the task sheet says, else three."""
+    """Workers per item; None: the number in the task sheet, else three."""
     language: str = ""
     """Empty: that of the task sheet, else of the texts."""
     title: str = ""
@@ -53,7 +53,7 @@ class NewProject:
     database: str = ""
     """A PostgreSQL address; empty: a file in the folder."""
     key: Path | None = None
-    """The file of the key of pseudonyms, made where there is none; None: the key of the build, else of the owner."""
+    """The file of the key of pseudonyms, created if it does not exist; None: the key of the build, else of the owner."""
     share_key_with: Path | None = None
     """A project whose key of pseudonyms the new one gets."""
     guideline: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def read_sources(spec: str, data: Path | None = None) -> Iterator[Example]:
 
 
 def read_source_writers(spec: str) -> dict[str, Authorship]:
-    """Who wrote the texts of a records file, where a file beside it tells."""
+    """The writers of the texts in a records file, if a file next to it names them."""
     path = _records_file(spec)
     return {} if path is None else read_writers(writers_file(path))
 
@@ -102,30 +102,28 @@ def choose_key(
     the only way to keep that project's pseudonyms.
     """
     if key is not None and share_key_with is not None:
-        cure = "say --key FILE or --share-key-with PROJECT, not both"
-        raise BadInput("two keys of pseudonyms are named", cure=cure)
+        cure = "pass either --key FILE or --share-key-with PROJECT"
+        raise BadInput("two keys for pseudonyms are given", cure=cure)
     if share_key_with is not None:
         return open_project(share_key_with).pseudonym_keys[0], ""
     if key is not None:
         return share_key(key), ""
     path = _records_file(spec)
-    sheets = (
-        None if path is None or _read_sheet_beside(spec) is None else path.absolute().parents[1]
-    )
+    sheets = None if path is None or read_sheet_beside(spec) is None else path.absolute().parents[1]
     if sheets is not None and sheets.name == PEOPLE and os.access(sheets, os.W_OK):
         return share_key(sheets / OWNER_KEY), ""
     try:
         place = owner_key_file()
         return share_key(place), ""
     except (OSError, RuntimeError) as problem:  # no home folder, or none that can be written to
-        note = f"its pseudonyms are its own, as no key could be kept for all projects ({problem}); name one with --key FILE"
+        note = f"the project has its own pseudonyms, because the key for all projects could not be stored ({problem}); pass a key with --key FILE"
         return None, note
 
 
 def complete_settings(
     new: NewProject, spec: str, examples: Iterable[Example]
 ) -> tuple[NewProject, Iterator[Example]]:
-    """The settings with what was left open: by `sheet.json` beside the tasks, else by the texts.
+    """The complete settings: missing values come from `sheet.json` next to the tasks, else from the texts.
 
     Returns the examples too: their beginning was read to tell the language. Raises `BadInput` where neither the
     settings nor a sheet name a form.
@@ -133,15 +131,15 @@ def complete_settings(
     if new.language and new.language not in LANGUAGES:
         raise unknown("language", new.language, LANGUAGES)
     if new.workers is not None and new.workers < 1:
-        raise BadInput("an item needs one worker at least", cure="say --workers-per-item 3")
+        raise BadInput("an item needs at least one worker", cure="pass --workers-per-item 3")
     rest = iter(examples)
     first = list(
         islice(rest, LANGUAGE_EXAMPLES)
     )  # a file that cannot be read is the first thing to say
-    sheet = _read_sheet_beside(spec)
+    sheet = read_sheet_beside(spec)
     if not new.form and sheet is None:
-        cure = "say --form FORM; nikawa collect forms lists them"
-        raise BadInput("it is not told what is asked about the examples", cure=cure)
+        cure = "pass --form FORM; `nikawa collect forms` lists the forms"
+        raise BadInput("the form of the project is not known", cure=cure)
     if sheet is not None:
         form = new.form or sheet.form
         new = replace(
@@ -164,15 +162,18 @@ def complete_settings(
     return complete, chain(first, rest)
 
 
-def _read_sheet_beside(spec: str) -> Sheet | None:
+def read_sheet_beside(spec: str) -> Sheet | None:
     """The sheet of a file of tasks that a build or an analysis wrote."""
     path = _records_file(spec)
     if path is None or path.name != TASKS:
         return None
     sheet = path.with_name(SHEET)
-    if not sheet.exists() and not sheet.is_symlink():  # a link to nowhere is an error to tell
+    if not sheet.exists() and not sheet.is_symlink():  # a broken link is reported as an error
         return None
-    return read_json(sheet, Sheet)
+    read = read_json(sheet, Sheet)
+    with name_faulty_file(sheet):
+        find_form(read.form)
+    return read
 
 
 def _options_of_sheet(sheet: Sheet) -> dict[str, Any]:

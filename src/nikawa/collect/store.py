@@ -1,9 +1,9 @@
-"""The store of a project: its tables, the same in SQLite and PostgreSQL, and the values that stand in them.
+"""The store of a project: its tables, the same in SQLite and PostgreSQL, and the values in them.
 
-Answers, withdrawals, reports, decisions and the audit log only ever gain rows. `items.done` counts the answers that
-stand, `items.leased` the open leases; `open` says whether another worker may have the item, and is what the two partial
+Answers, withdrawals, reports, decisions and the audit log only ever gain rows. `items.done` counts the valid
+answers, `items.leased` the open leases; `open` says whether another worker may have the item, and is what the two partial
 indexes hold, so that finding one never looks at a closed item. The texts are apart: counting a million items does not
-read them. Rows that are counted up have room beside them (`{fillfactor}`), so that PostgreSQL can update them in place.
+read them. Rows with counters have free space next to them (`{fillfactor}`), so that PostgreSQL can update them in place.
 
 Columns whose names do not say what they hold:
 
@@ -122,7 +122,7 @@ class Store(DatabaseWriter):
         db = self.database.connect()
         try:
             db.copy_to(part)
-            # answers are nobody else's business, in a copy either
+            # answers are private, in a copy too
             with (
                 atomic_write(path, overwrite=overwrite, private=True) as stream,
                 part.open("rb") as copy,
@@ -148,7 +148,7 @@ def open_store(address: str, folder: Path, name: str) -> Store:
 
 
 def create_tables(database: Database, db: Connection) -> None:
-    """Create the tables where there are none; refuse those of another version."""
+    """Create the tables if they do not exist; refuse tables of another version."""
     if _version(db) == VERSION:
         return
     with db.transaction():
@@ -193,7 +193,11 @@ _EXAMPLE_DECODER = msgspec.json.Decoder(Example)
 
 def decode_example(body: str) -> Example:
     """The example of a stored item, without gold."""
-    return revive(_EXAMPLE_DECODER.decode(body))
+    try:
+        return revive(_EXAMPLE_DECODER.decode(body))
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        what = f"an item in the project's database is damaged: {problem}"
+        raise BadInput(what, cure="restore the database from a backup") from None
 
 
 def format_time(at: float | None) -> str | None:

@@ -58,7 +58,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Report:
-    """Why a worker hands an item back."""
+    """Why a worker reports an item."""
 
     lease: str
     key: str
@@ -127,7 +127,7 @@ def read_request_state(
         " FROM workers w LEFT JOIN answers a ON a.worker = w.id AND a.key = ?"
         " LEFT JOIN leases l ON l.id = ? AND l.worker = w.id LEFT JOIN items i ON i.id = l.item"
         " LEFT JOIN drafts d ON d.lease = l.id WHERE w.link = ?",
-        lease,  # ASSIGNMENT_STATE_COLUMNS: leases beside this one
+        lease,  # ASSIGNMENT_STATE_COLUMNS: leases other than this one
         now,  # ASSIGNMENT_STATE_COLUMNS: leases overdue by now
         key,  # a.key
         lease,  # l.id
@@ -298,7 +298,7 @@ def save_draft(
 def report_item(
     db: Connection, project: Project, token_hash: str, report: Report, now: float
 ) -> tuple[SaveResult, PageState]:
-    """Hand an item back with a reason; reported often enough, it is set aside for the owner.
+    """Report an item with a reason; after enough reports it is set aside for the owner.
 
     Where reports are counted, it takes the worker's place at the item, as an answer would.
     """

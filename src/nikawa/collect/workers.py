@@ -33,7 +33,7 @@ ANSWERED_ITEMS = (
     " WHERE a.worker = ? AND a.kind = 'main' AND a.surplus = 0 AND w.answer IS NULL"
     f" UNION SELECT l.item FROM leases l WHERE l.worker = ? AND l.state = '{REPORT_COUNTED}'"
 )
-"""The items a worker has an answer for that stands, or a report that counts as one; the worker comes twice."""
+"""The items for which a worker has a valid answer or a report that counts as one; the worker is a parameter twice."""
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Worker:
 def find_worker(db: Connection, token_hash: str) -> Worker:
     """The worker of a link, given as its hash.
 
-    Raises `Refused` with status 404 where nobody has the link.
+    Raises `Refused` with status 404 if the link is unknown.
     """
     row = db.one(f"SELECT {WORKER_COLUMNS} FROM workers WHERE link = ?", token_hash)  # noqa: S608  (our own columns)
     if row is None:
@@ -96,7 +96,7 @@ def find_worker(db: Connection, token_hash: str) -> Worker:
 
 
 def find_worker_by_name(db: Connection, name: str) -> Worker | None:
-    """The worker of a name; None where nobody has it."""
+    """The worker with a name; None if there is no such worker."""
     row = db.one(f"SELECT {WORKER_COLUMNS} FROM workers WHERE name = ?", name)  # noqa: S608  (our own columns)
     return None if row is None else Worker(*row)
 
@@ -136,7 +136,7 @@ def set_language(db: Connection, token_hash: str, language: str) -> None:
 def add_worker(
     db: Connection, name: str, token_hash: str, origin: str, *, language: str, now: float
 ) -> Worker:
-    """The worker of a name, made where there is none; `token_hash` is the hash of their link.
+    """The worker with a name, created if new; `token_hash` is the hash of their link.
 
     Where the project has a pilot, a new worker starts with it.
     """
@@ -179,7 +179,7 @@ def read_spellings(db: Connection) -> dict[str, str]:
 def find_worker_by_spelling(
     db: Connection, name: str, spellings: Mapping[str, str] | None = None
 ) -> Worker | None:
-    """The worker of a name, as it is given or spelled otherwise; None where nobody has it.
+    """The worker with a name in any spelling; None if there is no such worker.
 
     Workers who came before spellings were compared may share a name but for its spelling: each is found by their own.
     `spellings` is what `read_spellings` gave, for who asks about many names.
@@ -193,7 +193,7 @@ def find_worker_by_spelling(
 
 
 def find_faulty_name(db: Connection, names: Iterable[str]) -> tuple[str, str] | None:
-    """The first of these names that nobody may have, and why; who has one already keeps it."""
+    """The first of these names that is not allowed, and why; existing workers keep theirs."""
     for name in names:
         fault = find_name_fault(name)
         # NUL and halves of characters are in no database, which refuses to be asked for them
@@ -212,7 +212,7 @@ def admit_worker(
     language: str,
     now: float,
 ) -> Worker:
-    """The worker of a name, however it is spelled, made where there is none; the texts they wrote are kept from them.
+    """The worker with a name in any spelling, created if new; they do not get the texts they wrote.
 
     The worker's own name may differ from the one given: links are made from the worker's. `spellings` is what
     `read_spellings` gave; a new worker is added to it.
@@ -227,7 +227,7 @@ def admit_worker(
 
 
 def bar_own_texts(db: Connection, project: Project, worker: Worker) -> None:
-    """Keep from a worker what somebody has seen who goes by a pseudonym of theirs: it is the same person.
+    """Do not give a worker the items that a pseudonym of theirs has seen: it is the same person.
 
     That is what they wrote, where the file of writers has pseudonyms, and what they answered, where answers came in by
     pseudonyms.
@@ -246,7 +246,7 @@ def bar_own_texts(db: Connection, project: Project, worker: Worker) -> None:
 def make_links(
     db: Connection, project: Project, names: Iterable[str], who: str, now: float
 ) -> list[tuple[str, str]]:
-    """Make workers of these names where there are none; returns name and token of each.
+    """Create the workers with these names that do not exist; return name and token of each.
 
     `who` is the person of the audit log. A token is the last part of a link and opens it: it must not be stored.
     """
@@ -264,7 +264,7 @@ def join_worker(
 ) -> Worker:
     """The worker a platform sends, made where the name is new.
 
-    Raises `Refused` where nobody may have the name, the settings allow no more workers, or the name has a link that the
+    Raises `Refused` if the name is not allowed, the settings allow no more workers, or the name has a link that the
     owner made.
     """
     if find_faulty_name(db, [name]) is not None:
@@ -300,7 +300,7 @@ def exclude(db: Connection, worker: Worker, reason: str, who: str, now: float) -
 
 
 def reinstate(db: Connection, worker: Worker, reason: str, who: str, now: float) -> None:
-    """Count the worker's answers again, beside those others gave meanwhile; let in who failed the pilot.
+    """Count the worker's answers again, with those that others gave meanwhile; readmit a worker who failed the pilot.
 
     What speaks against them now is forgiven: the rules that exclude go by what they do from here on.
     """
@@ -351,7 +351,7 @@ def apply_rules(
         counts = {name: count - forgiven.get(name, 0) for name, count in worker.counts.items()}
         reason = _reason_to_exclude(settings, counts, " since they were taken back")
     if reason:
-        writes.send()  # the answer at hand is taken out of the count too
+        writes.send()  # the current answer is removed from the count too
         exclude(db, worker, reason, "server", now)
 
 

@@ -1,6 +1,6 @@
-"""Who wrote the texts that others judge: a file beside them that is never published, and a copy in the project.
+"""Who wrote the texts that others judge: a file next to them that is never published, and a copy in the project.
 
-The texts themselves carry pseudonyms: they end up in a dataset. The names are needed all the same, so that nobody is
+The texts themselves carry pseudonyms: they end up in a dataset. The names are needed all the same, so that no worker is
 given a text of their own, and so is what a text was meant to be, which would tell judges and models its label.
 """
 
@@ -29,7 +29,7 @@ class Authorship(Record, frozen=True, kw_only=True, omit_defaults=True):
     example: str
     """The id of the text as an example."""
     writer: str
-    """The name of the worker, or a pseudonym where the export was asked for these; empty: nobody wrote it here."""
+    """The name of the worker, or a pseudonym where the export was asked for these; empty: no worker wrote it here."""
     others: tuple[str, ...] = ()
     """Further workers who may not judge it, such as those whose answers it was made of."""
     meant: str = ""
@@ -39,7 +39,7 @@ class Authorship(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def writers_file(texts: Path) -> Path:
-    """The file of the writers of a file of texts: `written.writers.jsonl` beside `written.jsonl`."""
+    """The file of the writers of a file of texts: `written.writers.jsonl` next to `written.jsonl`."""
     return texts.with_name(f"{texts.name.removesuffix(suffix_of(texts))}.{WRITERS}")
 
 
@@ -65,7 +65,7 @@ def writer_of(example: Example, known: Mapping[str, Authorship]) -> str:
 
 
 def barred_from(example: Example, known: Mapping[str, Authorship]) -> tuple[str, ...]:
-    """Everybody who may not judge an example: its writer, and those the file names beside."""
+    """All workers who may not judge an example: its writer and the others that the file names."""
     writer = writer_of(example, known)
     others = known[example.id].others if example.id in known else ()
     return (*((writer,) if writer else ()), *others)

@@ -69,7 +69,7 @@ nikawa analyse {out}/runs
 STEPS: tuple[Step, ...] = (
     Step(
         "See what can be asked",
-        "A task is a question asked of a dataset, with the metrics its answers are scored by.",
+        "A task is a question about a dataset, with the metrics that score its answers.",
         "nikawa tasks demo",
         steps.list_tasks,
     ),
@@ -135,7 +135,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Train models and read the report",
-        "A dataset of your own is run like a published one; what half of each problem gives away is told beside it.",
+        "A custom dataset runs like a published one. The report also shows how much half of each problem gives away.",
         "nikawa run --model majority --model char-linear --model baseline --tasks my-temporal --seeds 2"
         " && nikawa run --model baseline --inputs hypothesis --tasks my-temporal --seeds 2"
         " && nikawa compare linear=a.jsonl baseline=b.jsonl --task my-temporal"
@@ -145,7 +145,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Write a copy and read it back",
-        "Every stage starts from a file and ends in one; a dataset folder is a card and one file a split.",
+        "Every stage starts from a file and ends in one; a dataset folder is a card and one file per split.",
         "nikawa data export mini-ja --to jsonl --out mini-ja-copy",
         steps.write_and_read_back,
     ),

@@ -255,7 +255,7 @@ def make_temporal(out: Path) -> Outcome:
     ]
     summary = (
         f"Artifact test ({gate.tokeniser}): {len(gate.over)} of {gate.vocabulary:,} tokens "
-        "give a label away. Nor do any at ten problems a cell; in JAMP's published training data 35 do."
+        "give a label away. With ten problems per cell none do either; in JAMP's published training data 35 do."
     )
     first: dict[str, Example] = {}
     for example in test:
@@ -349,7 +349,7 @@ def perturb_pairs(out: Path) -> Outcome:
     target = folder / f"{SCRAMBLE}.jsonl"
     done = perturb([SCRAMBLE], f"{folder}:test", options=PerturbOptions(out=target, overwrite=True))
     line = (
-        f"{done.written:,} test problems with another word order and the same label lie beside the others as {target.name}: "
+        f"{done.written:,} test problems with another word order and the same label are in {target.name}, next to the others: "
         "models will answer both."
     )
     figures = {"operations": len(rows) - len(DATASETS), "scrambled": done.written}
@@ -397,7 +397,7 @@ def score_and_compare() -> Outcome:
     pair = comparison.pairs[0]
     line = (
         f"Difference {pair.difference:+.1f} ({pair.low:+.1f} to {pair.high:+.1f}), p = {pair.p:.3f}; "
-        f"differences below {pair.smallest:.0f} could hardly be told from chance with so few items."
+        f"differences below {pair.smallest:.0f} can hardly be distinguished from chance with so few items."
     )
     table = tabulate(("system", "Pearson", "ties"), scores, ("Pearson",))
     figures = {"p": pair.p, "difference": pair.difference}
@@ -529,7 +529,7 @@ def compare_best(cells: Sequence[RunCell], runs: Path, folder: Path) -> str:
     chance = f"p < {1 / ROUNDS:g}" if pair.p <= 1 / ROUNDS else f"p = {pair.p:.3f}"
     return (
         f"{pair.second} against {pair.first}: {pair.difference:+.1f} {METRIC} ({pair.low:+.1f} to {pair.high:+.1f}), {chance}; "
-        f"differences below {pair.smallest:.1f} could hardly be told from chance."
+        f"differences below {pair.smallest:.1f} can hardly be distinguished from chance."
     )
 
 

@@ -8,9 +8,9 @@ METHODS = {
     "same-image": "two captions of one image (JSTS-A)",
     "different-image": "captions of two images (JSTS-B)",
     "same-intent": "two sentences of one intent (similar pairs of KLUE-STS)",
-    "different-intent": "sentences of two intents, of one topic where there are topics",
-    "round-trip": "a sentence and its translation there and back",
-    "greedy": "the KLUE paper's Algorithm 1: a random sentence, its best partner, both leave",
-    "greedy-global": "what the KLUE paper's prose says: the best pair of all, again and again",
+    "different-intent": "sentences of two intents, with the same topic if topics are known",
+    "round-trip": "a sentence and its round-trip translation",
+    "greedy": "the KLUE paper's Algorithm 1: a random sentence and its best partner, both removed",
+    "greedy-global": "the text of the KLUE paper: always the best of all remaining pairs",
 }
 """The ways to pair, by name."""

@@ -8,7 +8,7 @@ once the best so far is F, of the next list only those with n <= 2R / F - m can 
 are numbered by length, so those are one stretch of the list. What a few promising sentences have in
 the lists never read is counted in the sentences themselves.
 
-A sentence is a set: the second time a unit stands in it, it is another element, the third time yet
+A sentence is a set: the second occurrence of a unit is another element, the third time yet
 another. So two sentences have in common as many units as their sets have elements, each unit as
 often as both have it.
 """
@@ -189,7 +189,7 @@ class Bags:
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """Drop the sentences that left from the index, and number the others anew."""
+        """Drop the sentences that left from the index, and renumber the others."""
         kept = self.lengths != np.inf
         numbers = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         self.names, self.sizes = self.names[kept], self.sizes[kept]
@@ -208,7 +208,7 @@ class Bags:
     def find_near(self, sentence: int, floor: Floor) -> Matches:
         """The other living sentences that may score what `floor` says or more, with all they share."""
         place = int(self.places[sentence])
-        length, self.lengths[place] = self.lengths[place], np.inf  # nobody is their own partner
+        length, self.lengths[place] = self.lengths[place], np.inf  # no sentence is its own partner
         matches = _Search(self, place).run(floor)
         self.lengths[place] = length
         return matches

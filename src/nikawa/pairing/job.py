@@ -1,4 +1,4 @@
-"""Pair the sentences of a file: examples of two sentences that nobody has judged yet, and counts."""
+"""Pair the sentences of a file: examples of two sentences without judgements, and counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LINK_FIELDS = {"image": ("image", "image_id"), "intent": ("intent", "intent_id")
 TEXT_INPUTS = ("text", "sentence", "premise")
 """The inputs of a record that may be the sentence, the first that is there."""
 PLACE_FIELDS = frozenset({"start", "end"})
-"""Where a sentence stands in its document: never a thing two sentences have in common, even where
+"""The position of a sentence in its document: never a thing two sentences have in common, even where
 the numbers agree."""
 MAX_UNRELATED_SHARE = 0.5
 """Share of pairs without a common unit above which a note doubts the units."""
@@ -101,7 +101,7 @@ def pair(
         refuse_existing(options.out, options.overwrite)
     sentences = list(read_sentences(path))
     if not sentences:
-        raise BadInput("holds no sentence", file=path, cure="write one a line")
+        raise BadInput("holds no sentence", file=path, cure="write one per line")
     tally = _Tally(method, sentences, options.units)
     if tally.is_greedy:
         sentences = tally.drop_repeated(sentences)
@@ -153,7 +153,7 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
         texts = {name: text for name, text in example.inputs.items() if isinstance(text, str)}
         field = next((name for name in TEXT_INPUTS if name in texts), None)
         if field is None:
-            what = f"{example.id!r} holds no text ({', '.join(example.inputs) or 'no inputs'})"
+            what = f"{example.id!r} contains no text ({', '.join(example.inputs) or 'no inputs'})"
             raise BadInput(what, file=path, cure=f"name its sentence {TEXT_INPUTS[0]!r}")
         others = tuple(name for name in texts if name != field)
         meta, group = dict(example.meta), example.group
@@ -161,7 +161,7 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
 
 
 SentencePair = tuple[Sentence, Sentence, dict[str, object]]
-"""Two sentences, each in the group that its pair goes by, and further meta values of the pair."""
+"""Two sentences, each with the group of its pair, and further meta values of the pair."""
 
 
 def match_greedily(
@@ -187,10 +187,10 @@ def match_greedily(
 def pair_by_translation(
     sentences: Sequence[Sentence], options: PairOptions
 ) -> Iterator[SentencePair]:
-    """Each sentence with its round trip; what comes back unchanged, or empty, is no pair."""
+    """Each sentence with its round trip; what comes back unchanged, or empty, is not a pair."""
     if not options.translators:
-        cure = "--translator 'COMMAND', line in, line out; twice for there and back"
-        raise BadInput("no translator is named", cure=cure)
+        cure = "pass --translator 'COMMAND', which reads and writes one line per sentence; pass it twice for a round trip"
+        raise BadInput("no translator is given", cure=cure)
     texts = [sentence.text for sentence in sentences]
     back = round_trip(texts, *options.translators, seconds=options.seconds)
     for sentence, text in zip(sentences, back, strict=True):
@@ -212,8 +212,10 @@ def pair_by_link(
         within = sentence.meta.get(options.within) if options.within else ""
         if link is None or within is None:
             missing = " or ".join(names) if link is None else str(options.within)
-            cure = "write it into the record's meta, or name another value with --field or --within"
-            raise BadInput(f"sentence {sentence.name!r} names no {missing}", cure=cure)
+            cure = (
+                "add it to the meta of the record, or choose another field with --field or --within"
+            )
+            raise BadInput(f"sentence {sentence.name!r} has no {missing}", cure=cure)
         linked.append(Linked(sentence.name, str(link), str(within)))
     if kind == "same":
         pairs = pair_same_link(linked, most=options.most, seed=options.seed)
@@ -300,11 +302,11 @@ class _Tally:
 
     def _notes(self) -> Iterator[str]:
         for (field, others), count in self.fields.items():
-            yield f"of {count:,} records {field} was taken as the sentence, not {list_names(others)}"
+            yield f"in {count:,} records {field} was used as the sentence, not {list_names(others)}"
         if self.repeated and self.is_greedy:
-            yield f"{self.repeated:,} sentences were left out: they repeat another one"
+            yield f"{self.repeated:,} sentences were skipped because they repeat another one"
         elif self.repeated:
-            yield f"{self.repeated:,} pairs were left out: both sentences are the same"
+            yield f"{self.repeated:,} pairs were skipped because both sentences are the same"
         if self.is_greedy and self.zero > MAX_UNRELATED_SHARE * self.pairs:
             cure = ""
             if self.units == "words":

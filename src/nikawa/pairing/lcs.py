@@ -79,7 +79,7 @@ class Lcs:
 
 
 def _to_masks(own: Ints) -> dict[int, int]:
-    """Unit to the bits of where it stands."""
+    """Unit to the bits of its positions."""
     masks: dict[int, int] = {}
     for position, unit in enumerate(own.tolist()):
         masks[unit] = masks.get(unit, 0) | 1 << position

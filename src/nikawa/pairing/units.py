@@ -18,7 +18,7 @@ Units = Callable[[Iterable[str]], Iterator[Sequence[str]]]
 
 
 def split_words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
-    """What stands between blanks."""
+    """Words separated by blanks."""
     return map(str.split, texts)
 
 

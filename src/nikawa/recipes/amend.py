@@ -124,7 +124,7 @@ class AmendReport(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Origin:
-    """A dataset as it was, and what lies beside it."""
+    """A dataset before the change, with the other files of its folder."""
 
     dataset: Dataset
     folder: Path | None
@@ -180,7 +180,9 @@ def amend(
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
     if (out / CARD).exists() and not how.overwrite:
         raise BadInput(
-            "holds a dataset already", file=out, cure="choose another folder, or say --overwrite"
+            "already contains a dataset",
+            file=out,
+            cure="choose another folder, or pass --overwrite",
         )
     if origin.folder is not None and out.is_dir() and out.samefile(origin.folder):
         lost = [split for split in split_files(out) if split not in origin.dataset.splits]
@@ -193,7 +195,7 @@ def amend(
     try:
         day = date.fromisoformat(how.date) if how.date else datetime.now(UTC).date()
     except ValueError:
-        raise BadInput(f"{how.date!r} is no date", cure="write it as 2026-01-31") from None
+        raise BadInput(f"{how.date!r} is not a date", cure="write it as 2026-01-31") from None
     tasks = origin.tasks()
     corrected = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
     after = correct_dataset(origin.dataset, corrected, version)
@@ -242,7 +244,7 @@ def next_version(old: str, requested: str | None) -> str:
     new = _VERSION.fullmatch(requested)
     if new is None:
         raise BadInput(
-            f"{requested!r} is no version", cure="write numbers parted by points, such as 1.1"
+            f"{requested!r} is not a version", cure="write numbers parted by points, such as 1.1"
         )
     if parts is not None and _order(new) <= _order(parts):
         raise BadInput(

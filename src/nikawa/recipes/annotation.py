@@ -1,6 +1,4 @@
-"""The steps of a build where people answer: task sheets out, judgements in, checked for
-completeness.
-"""
+"""The steps of a build where people answer: they write task sheets, read judgements and check that they are complete."""
 
 from __future__ import annotations
 
@@ -55,8 +53,8 @@ from nikawa.version import __version__
 def write_sheet(store: Store, question: Question, examples: list[Example]) -> None:
     """The tasks as records and as a sheet, and what is asked; written once for the same items.
 
-    Who may not answer about an item stands in `tasks.writers.jsonl` beside them, for the owner alone: a project made of
-    the sheet does not give it to them. A question without items or workers gets no sheet, as nobody is asked.
+    `tasks.writers.jsonl` next to the tasks, for the owner alone, names the workers who may not answer about an item: a
+    project made from the sheet does not give it to them. A question without items or workers gets no sheet.
     """
     place, ask = store.out / PEOPLE / question.ask.name, question.ask
     if not (examples and question.workers) and not (place / SHEET).is_file():
@@ -107,7 +105,7 @@ def write_sheet(store: Store, question: Question, examples: list[Example]) -> No
 
 
 WRITERS = "tasks.writers.jsonl"
-"""Who may not answer about an item, beside the tasks: the name under which `nikawa collect new` looks for it."""
+"""The file next to the tasks that names who may not answer about an item; `nikawa collect new` looks for this name."""
 
 
 def show_items(ask: Ask, examples: Iterable[Example]) -> list[Example]:
@@ -142,11 +140,11 @@ class Answers:
 
     known: Mapping[str, Example]
     workers: int
-    """Answers an item needs."""
+    """Number of answers needed per item."""
     held: dict[str, dict[str, Judgement]] = field(default_factory=dict)
     """By item and worker the answers that count."""
     unknown: dict[str, int] = field(default_factory=dict)
-    """Items answered about that were not asked about, and how often."""
+    """Answered items that are not part of the question, and how often."""
     over: int = 0
     """Answers beyond the number asked for, which are not counted."""
     given: int = 0
@@ -198,7 +196,7 @@ class Answers:
 
 
 def answer_files(store: Store, question: Ask) -> list[Path]:
-    """The files of answers to an `Ask`, and folders with a file a worker: beside its tasks, and in
+    """The files of answers to an `Ask`, and folders with one file per worker: next to its tasks, and in
     the further folder the config names.
     """
     places = [store.out / PEOPLE / question.name]
@@ -208,7 +206,7 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
     for path in files:
         if path.suffix.lower() in WORKBOOKS:
             raise BadInput(
-                "is a workbook, which is not read", file=path, cure="save its sheet as CSV UTF-8"
+                "is a workbook, which cannot be read", file=path, cure="save its sheet as CSV UTF-8"
             )
     return [path for path in files if path.is_dir() or path.name.endswith(SUFFIXES)]
 
@@ -239,8 +237,8 @@ def read_answer_file(path: Path, question: Question, answers: Answers, way: str 
                 kind="person",  # to the question it is the worker's answer
             )
         ):
-            what = f"worker {judgement.worker} reports {judgement.example!r} a second time, and otherwise"
-            raise first.fault(place, what, "keep one report a worker and item")
+            what = f"worker {judgement.worker} reports {judgement.example!r} twice, with different reasons"
+            raise first.fault(place, what, "keep one report per worker and item")
     # a file may answer further questions, or call this one otherwise
     mine = questions & {question.ask.question} or questions
     reading = open_judgements(path, how)
@@ -265,13 +263,13 @@ def read_answer_file(path: Path, question: Question, answers: Answers, way: str 
                 and reading.workers_are != "columns"
             ):
                 what = f"worker {judgement.worker} answered {list_names(question.ask.apart)} for {item!r} and may not judge it"
-                raise reading.fault(place, what, "take the answer out and ask somebody else")
+                raise reading.fault(place, what, "remove the answer and ask another worker")
         kept = msgspec.structs.replace(
             judgement, example=item, question=question.ask.question, answer=answer
         )
         if not answers.add(kept):
-            what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
-            raise reading.fault(place, what, "keep one answer a worker and item")
+            what = f"worker {judgement.worker} answers {item!r} twice, with different answers"
+            raise reading.fault(place, what, "keep one answer per worker and item")
     add_decisions(reading, question, answers, mine, way)
 
 
@@ -326,7 +324,7 @@ def _without_options() -> Iterator[None]:
         yield
     except BadInput as problem:
         if "--map" in problem.cure:
-            cure = "call the columns example, worker and answer"
+            cure = "name the columns example, worker and answer"
         elif "--encoding" in problem.cure:
             cure = "save it as UTF-8"
         else:
@@ -351,7 +349,7 @@ class Waiting(Record, frozen=True, kw_only=True):
     """The task sheet that people fill in."""
     items: int
     workers: int
-    """Answers an item needs."""
+    """Number of answers needed per item."""
     lacking: int
     """Items that lack answers."""
     answers: int
@@ -362,7 +360,7 @@ class Waiting(Record, frozen=True, kw_only=True):
     """Items answered about that are not among those asked: the first few."""
     reported: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Items that lack answers and that workers reported, so that a project may have set them aside: the first few; not
-    there where there are none."""
+    present if there are no such items."""
 
     def __str__(self) -> str:
         had = f"{self.answers:,} of {self.wanted:,} answers are in, {self.lacking:,} of {self.items:,} items lack some"
@@ -451,12 +449,10 @@ def barred_workers(
 
 
 def simulate_answers(store: Store, question: Question, answers: Answers, seed: int) -> None:
-    """Answers of made-up workers, who are drawn anew for each item and named for what they are."""
+    """Answers of simulated workers, who are drawn again for each item and have names that say so."""
     simulate = question.ask.simulate
     if simulate is None:
-        raise BadInput(
-            f"{question.ask.name} cannot be simulated", cure="give the answers of people"
-        )
+        raise BadInput(f"{question.ask.name} cannot be simulated", cure="provide answers of people")
     view = store.view(question.ask)
     for example in answers.known.values():
         barred = answers.barred.get(example.id, set())
@@ -491,7 +487,7 @@ def wait_for_answers(
     """
     place = store.out / PEOPLE / question.ask.name
     if answers.unknown and not answers.given:
-        what = f"none of its items was asked about, such as {next(iter(answers.unknown))!r}"
+        what = f"contains no item of this question, for example {next(iter(answers.unknown))!r}"
         raise BadInput(what, file=files[0], cure=f"answer about the items of {place / TASKS}")
     if answers.given:
         write_cells(place / MISSING, show_items(question.ask, lacking))
@@ -518,12 +514,12 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
     if answers.unknown:
         items = list_names(list(answers.unknown)[:MAX_IDS_SHOWN])
         notes.append(
-            f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {items}"
+            f"{sum(answers.unknown.values()):,} answers were about other items and were not counted: {items}"
         )
     if answers.decisions:
         notes.append(f"{len(answers.decisions):,} items were decided by the owner")
     if answers.over:
-        notes.append(f"{answers.over:,} answers beyond {asked.workers} an item were not counted")
+        notes.append(f"{answers.over:,} answers beyond {asked.workers} per item were not counted")
     if answers.passed_reports:
         words = list_names([f"{word} x{n}" for word, n in sorted(answers.passed_reports.items())])
         takes = list_names(question.reports) if question.reports else "none"

@@ -51,7 +51,7 @@ def read_label(answer: Any, question: Question, example: Example) -> str:
     if text not in labels:
         text = next((label for label in labels if names.get(label) == text), "")
     if not text:
-        raise ValueError(f"{answer!r} is none of {', '.join(labels)}")
+        raise ValueError(f"{answer!r} is not one of {', '.join(labels)}")
     return text
 
 
@@ -73,7 +73,7 @@ def read_number(answer: Any, question: Question, example: Example) -> float:
     """A number on the scale of the `Ask`, 0 to 5 where it has none."""
     low, high = question.ask.scale or (0.0, 5.0)
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not low <= answer <= high:
-        raise ValueError(f"{answer!r} is no number from {low:g} to {high:g}")
+        raise ValueError(f"{answer!r} is not a number from {low:g} to {high:g}")
     return answer
 
 
@@ -121,7 +121,7 @@ def read_choice(answer: Any, question: Question, example: Example) -> int:
     if isinstance(answer, str) and answer in choices:
         return int(choices.index(answer))
     if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < len(choices):
-        raise ValueError(f"{answer!r} is none of the {len(choices)} choices, counted from 0")
+        raise ValueError(f"{answer!r} is not one of the {len(choices)} choices, counted from 0")
     return answer
 
 
@@ -135,7 +135,7 @@ def read_spans(answer: Any, question: Question, example: Example) -> list[dict[s
         if type(start) is not int or type(end) is not int:  # True is an int, too
             start = end = -1
         if not 0 <= start < end <= len(text) or label not in labels:
-            raise ValueError(f"{span!r} is no span of the text with one of {', '.join(labels)}")
+            raise ValueError(f"{span!r} is not a span of the text with one of {', '.join(labels)}")
     for one, other in pairwise(sorted(answer, key=lambda span: (span["start"], span["end"]))):
         if one["end"] > other["start"]:
             first, second = (f"{text[s['start'] : s['end']]} ({s['label']})" for s in (one, other))

@@ -41,7 +41,7 @@ class BuildOptions:
     config: Path | None = None
     """A TOML file; without one, the paper's numbers alone."""
     simulate: int | None = None
-    """A seed of simulated workers, who stand in where nobody has answered."""
+    """A seed of simulated workers, who answer questions without answers of people."""
     overwrite: bool = False
     """Replace an earlier release that was made of something else."""
     decisions: str | None = None
@@ -94,7 +94,7 @@ def build(
 
     Args:
         recipe: a recipe, or the name of a registered one.
-        out: the dataset folder; the work lies in `build/` and the task sheets in `people/` inside it.
+        out: the dataset folder; the work is in `build/` and the task sheets in `people/` inside it.
         progress: called when a stage begins.
 
     Raises:
@@ -167,7 +167,7 @@ def _stop(
 def explain_loss(recipe: Recipe, reports: Sequence[StageReport]) -> tuple[str, str]:
     """Where all items of a build were lost that has nothing to release, and what can be done about it.
 
-    From the sets of the release it goes back to the stages that had items and passed none on: a branch beside, such as
+    From the sets of the release it goes back to the stages that had items and passed none on: a side branch, such as
     reported items that were all discarded, is no cause.
     """
     by_name = {report.name: report for report in reports}
@@ -298,7 +298,7 @@ def settings_of(recipe: Recipe) -> list[dict[str, Any]]:
 
 
 def _field_notes(config: type) -> Iterator[tuple[str, str]]:
-    """The string below each field of a class, by field; none where its source is not at hand."""
+    """The string below each field of a class, by field; empty if its source is not available."""
     try:
         source = ast.parse(dedent(inspect.getsource(config))).body[0]
     except (OSError, TypeError):  # typed in at a prompt, or a class of C

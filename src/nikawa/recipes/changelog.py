@@ -75,7 +75,7 @@ class Release(Record, frozen=True, kw_only=True, omit_defaults=True):
     date: str
     """The day, as 2026-01-31."""
     reason: str = ""
-    """Why there is a new version, in the words of whoever released it."""
+    """Why there is a new version, in the words of the person who released it."""
     corrections: tuple[Correction, ...]
     counts: dict[str, dict[str, int]]
     """Question to `before -> after` to count."""

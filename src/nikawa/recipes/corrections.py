@@ -62,7 +62,7 @@ class GoldItem(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Relabel:
-    """A line of the file, not held against the data yet."""
+    """A line of the file, before it is checked against the data."""
 
     line: int
     example: str
@@ -75,14 +75,14 @@ class Relabel:
     typed: bool = False
     """Whether the values came with types; cells of a sheet are texts."""
     again: bool = False
-    """Whether people looked at the item again: an answer that stays is no fault."""
+    """Whether people looked at the item again: an answer that stays is not a fault."""
 
 
 def read_relabels(path: Path) -> list[Relabel]:
     """Every correction of a file, or every answer of a folder of gold, in order.
 
     Raises:
-        BadInput: there is none, or a line lacks the id or the new label.
+        BadInput: there is no correction, or a line lacks the id or the new label.
     """
     if path.is_dir():
         return list(read_gold_folder(path))
@@ -100,7 +100,7 @@ def read_relabels(path: Path) -> list[Relabel]:
         corrections.append(Relabel(line, name, question, label, before, why, by, typed))
     if not corrections:
         raise BadInput(
-            "holds no correction", file=path, cure="write a line an item below the heading"
+            "contains no correction", file=path, cure="write one line per item below the heading"
         )
     return corrections
 
@@ -180,7 +180,7 @@ LABEL, OVERLAP = "label-outside", "span-overlap"
 
 
 def spans_of(value: Any) -> list[Span]:
-    """The spans inside gold; none where it is no list of them."""
+    """The spans inside gold; none where it is not a list of them."""
     parts = value if isinstance(value, list | tuple) else ()
     return [part for part in parts if isinstance(part, Span)]
 
@@ -208,7 +208,7 @@ class CorrectionSet:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be told beside the corrections."""
+        """Further notes on the corrections."""
         changed = len(self.corrections)
         sentence = f"{self.kept + changed:,} answers were looked at again: {self.kept:,} stay, {changed:,} change"
         return (sentence,) if self.kept else ()
@@ -261,7 +261,7 @@ class Checker:
             first = lines.setdefault((split, example.id, question), one.line)
             if first != one.line:
                 what = f"corrects {question!r} of {split}/{example.id}, as line {first} does"
-                raise self._fault(one, what, "keep one line an item and question")
+                raise self._fault(one, what, "keep one line per item and question")
             new = self._value(one, example, question)
             name = reference(self.dataset.name, split, example.id)
             old = example.gold[question]
@@ -299,7 +299,7 @@ class Checker:
 
     def _question(self, one: Relabel, example: Example) -> str:
         known = list(example.gold)
-        if example.hidden:  # nothing may be said of it, not even that the correction is none
+        if example.hidden:  # the message must not reveal anything about it, not even that the correction changes nothing
             cure = "take the line out: hidden labels are corrected where they are kept"
             raise self._fault(one, f"the label of {one.example} is hidden", cure)
         if not known:
@@ -364,7 +364,7 @@ class Checker:
             return
         for label in labels:
             if label not in known:
-                what = f"{label!r} is no label of {question!r}"
+                what = f"{label!r} is not a label of {question!r}"
                 raise self._fault(one, what, suggest(label, known))
 
     def _revive(self, one: Relabel, value: Any, example: Example, question: str) -> Example:
@@ -425,11 +425,11 @@ class Checker:
             value = float(unicodedata.normalize("NFKC", given) if isinstance(given, str) else given)
             whole = int(value) if isinstance(old, int) else value
         except (TypeError, ValueError, OverflowError):
-            raise self._fault(one, f"{given!r} is no number", "write a plain number") from None
+            raise self._fault(one, f"{given!r} is not a number", "write a plain number") from None
         if not math.isfinite(value):
-            raise self._fault(one, f"{given!r} is no number", "write a plain number")
+            raise self._fault(one, f"{given!r} is not a number", "write a plain number")
         if whole != value:
-            raise self._fault(one, f"{given!r} is no whole number", "write a plain whole number")
+            raise self._fault(one, f"{given!r} is not a whole number", "write a plain whole number")
         return whole
 
 
@@ -439,4 +439,4 @@ def check_answer_places(value: Any, context: str) -> None:
         if isinstance(answer, dict) and {"text", "start"} <= answer.keys():
             text, start = answer["text"], answer["start"]
             if context[start : start + len(text)] != text:
-                raise ValueError(f"{text!r} does not stand at {start}")
+                raise ValueError(f"{text!r} is not at {start}")

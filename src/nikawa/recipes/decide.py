@@ -66,7 +66,7 @@ def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
 
 
 def settled_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
-    """The answers by item, as `answers_of` has them; a decision that overrides them stands alone in their place.
+    """The answers by item, as `answers_of` has them; a decision that overrides them replaces them.
 
     For stages that take what was written or marked as it is; those that count votes ask `Inputs.decisions`.
     """

@@ -74,7 +74,7 @@ def example_figures(question: str, splits: Splits, workers_are: WorkersAre) -> F
 
 
 def recount_labels(figures: Figures, dataset: Dataset, recipe: str) -> Figures:
-    """The figures of a build with the labels of a corrected release counted anew."""
+    """The figures of a build with the labels of a corrected release counted again."""
     known = recipe in recipes()
     question = recipes()[recipe].question if known else first_question(dataset)
     labels, spans = count_labels(question, dataset.splits), count_spans(question, dataset.splits)
@@ -133,7 +133,7 @@ def ask_figures(store: Store, ask: Ask, done: Done) -> AskFigures:
 
 def source_licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
     """The licence of each source item, at the first stage that read it: a later one may read
-    another source beside it.
+    another source next to it.
 
     Args:
         stages: the stages that read a source, in order.

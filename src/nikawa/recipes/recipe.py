@@ -52,7 +52,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What every recipe can be told.
+    """Settings of every recipe.
 
     Each adds its own fields, with the paper's numbers as defaults.
 
@@ -134,7 +134,7 @@ class Stage:
     writes: tuple[str, ...] = ()
     """The sets it fills; one of its own name when empty."""
     edition: int = 1
-    """Raised when the function comes to do something else, so that old results are made anew."""
+    """Raised when the function comes to do something else, so that old results are computed again."""
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -301,12 +301,10 @@ def find_recipe(name: str) -> Recipe:
     """The recipe called `name`.
 
     Raises:
-        BadInput: there is none. The message tells datasets whose making is not described from names that do not exist.
+        BadInput: the recipe does not exist. The message distinguishes datasets that cannot be built from unknown names.
     """
     if name in NOT_DESCRIBED:
-        what = (
-            f"{name} can be read but not built: the papers at hand do not describe how it was made"
-        )
+        what = f"{name} can be read but not built: its paper does not describe how it was made"
         raise BadInput(what, cure="nikawa build list shows what can be built")
     return recipes()[name]
 

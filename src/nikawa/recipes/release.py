@@ -193,7 +193,9 @@ def release(store: Store, overwrite: bool) -> Released:
     if built is None or fresh:
         if built is not None and not overwrite:
             what = f"holds the release {built.version} of other items or settings"
-            raise BadInput(what, file=store.out, cure="say --overwrite, or build in another folder")
+            raise BadInput(
+                what, file=store.out, cure="pass --overwrite, or build in another folder"
+            )
         built = write_release(store, key)
     labels = built.figures.labels
     return Released(

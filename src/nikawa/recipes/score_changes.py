@@ -222,7 +222,7 @@ def explain_equal_scores(moves: Sequence[ScoreMove]) -> Iterator[str]:
 
 @dataclass
 class Systems:
-    """The systems whose scores may move, and what else is to be told."""
+    """The systems whose scores may change, and further notes."""
 
     versions: Versions
     systems: list[System] = field(default_factory=list)
@@ -276,7 +276,7 @@ class Systems:
     def _task_of(self, spec: RunSpec) -> Task | None:
         """The task a run answered.
 
-        One on a folder goes by the content of its sets, wherever the folder was then.
+        A run on a folder is identified by the content of its sets, wherever the folder was then.
         """
         tasks = self.versions.tasks
         if not isinstance(spec.own, Task):
@@ -324,7 +324,7 @@ class Systems:
             )
         if len(tasks) != 1:
             names = list_names(task.name for task in tasks)
-            cure = f"say --answers TASK={entry} with one of: {names}"
+            cure = f"pass --answers TASK={entry} with one of: {names}"
             raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)
         system = match_split(path, tasks[0], self.versions)
         if self.versions.corrected.count(system.split, tasks[0].question):

@@ -72,7 +72,7 @@ class Done(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Whether a worker is only a column of a sheet."""
     agreement: tuple[Measured, ...] = ()
     notes: tuple[str, ...] = ()
-    """What else is to be told, such as answers that were not counted."""
+    """Further notes, such as answers that were not counted."""
 
 
 class Trace(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -192,7 +192,7 @@ class Store:
         return book
 
     def remarked(self, name: str) -> Iterator[Judgement]:
-        """All that was said about the items of an `Ask`: answers, and with them decisions and reports."""
+        """Everything about the items of an `Ask`: answers, decisions and reports."""
         return read_records(self._set_file(name), Judgement) if self._has_items(name) else iter(())
 
     def _set_file(self, name: str) -> Path:
@@ -270,7 +270,7 @@ def run_stage(store: Store, stage: Stage, key: str) -> Done:
 
 
 def counts_of(store: Store, stage: Stage | Ask) -> dict[str, int]:
-    """How many items or answers lie in the sets a stage reads."""
+    """The number of items or answers in the sets that a stage reads."""
     counts = {}
     for name in stage.reads:
         if name not in store.recipe.sources:

@@ -1,4 +1,4 @@
-"""The papers' printed figures: one TOML file a paper, beside the code that recomputes them.
+"""The papers' printed figures: one TOML file per paper, next to the code that recomputes them.
 
 Tables of the file nest; a figure's id joins the keys with dots (`table3.sts.4-5.total`). Four keys are
 not figures: `about` (prose), `inputs` (printed numbers that others are computed from), `slips` and
@@ -78,7 +78,7 @@ class Figures:
 
 
 Compute = Callable[[Path | None], Mapping[str, Value]]
-"""`compute(data)` of a paper's file beside this one: figure id to value; ids left out have no data here."""
+"""`compute(data)` of the module of a paper in this folder: figure id to value. Figures without data are missing."""
 
 
 def papers() -> list[str]:

@@ -24,7 +24,7 @@ from nikawa.reproduce.figures import (
 SETS = ("marc-ja", "jsts", "jnli", "jsquad", "jcommonsenseqa")
 BINS = ("0-1", "1-2", "2-3", "3-4", "4-5")
 MAX_WORKERS = 10
-"""Workers an item that the labels of JSTS are tried against."""
+"""Numbers of workers per item that are tried for the labels of JSTS."""
 
 
 def compute(data: Path | None = None) -> Mapping[str, Value]:

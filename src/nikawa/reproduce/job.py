@@ -1,4 +1,4 @@
-"""Recompute the papers' figures from the files at hand and say how each compares.
+"""Recompute the papers' figures from the available files and compare each with the paper.
 
 Verdicts: `equal` (rounded as the paper prints it), `slip` (the paper's own files or arithmetic give
 something else, and why is known), `version` (a later or earlier release gives something else), `absent`
@@ -30,7 +30,7 @@ Verdict = Literal["equal", "slip", "version", "absent", "differs"]
 
 
 class FigureResult(Record, frozen=True, kw_only=True):
-    """One figure of a paper beside what the files give."""
+    """One figure of a paper and the value from the files."""
 
     figure: str
     """Its id: the keys of the figures file joined with dots."""

@@ -1,7 +1,7 @@
-"""Recompute the figures of the KLUE paper from the files at hand.
+"""Recompute the figures of the KLUE paper from the available files.
 
 Totals need test files, which are not published: they stay partial. Where a total is not the sum of the
-splits printed beside it, that sum is what is given, as no file is needed to see it.
+splits printed next to it, the value is that sum, which needs no file.
 """
 
 from __future__ import annotations

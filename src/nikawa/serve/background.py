@@ -1,4 +1,4 @@
-"""Long work beside a server: in a process of its own at a lower priority, with its last figures kept for those who ask.
+"""Long-running work for a server: in a separate process with a lower priority, with the latest results kept.
 
 A thread would share Python's lock with those who wait for a page; a process leaves them a core, or their share of one.
 The task goes in by standard input, since an address may hold a password and lists of processes can be read.
@@ -49,7 +49,7 @@ class ProcessFailed(NikawaError):
 def stream_in_process(function: Callable[..., Iterator[bytes]], *arguments: Any) -> Iterator[bytes]:
     """What `function(*arguments)` yields, computed in another process, as it comes.
 
-    The function must be importable by name and the arguments must be JSON. The process is ended when nobody wants
+    The function must be importable by name and the arguments must be JSON. The process is ended when no caller wants
     more. Raises `ProcessFailed` with the last line the process wrote to its standard error.
     """
     task = BackgroundTask(f"{function.__module__}:{function.__qualname__}", list(arguments))
@@ -71,7 +71,7 @@ def stream_in_process(function: Callable[..., Iterator[bytes]], *arguments: Any)
                 yield block
             messages = process.stderr.read().decode(errors="replace").strip().splitlines()
             if process.wait():
-                ended = f"a process beside the server ended with {process.returncode}"
+                ended = f"a background process of the server ended with {process.returncode}"
                 raise ProcessFailed(messages[-1] if messages else ended)
         finally:
             if process.poll() is None:
@@ -98,7 +98,7 @@ def main() -> int:
     try:
         perform_task(msgspec.json.decode(sys.stdin.buffer.read(), type=BackgroundTask), out)
         out.flush()
-    except BrokenPipeError:  # nobody waits for it any more
+    except BrokenPipeError:  # no caller waits for it any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
     except NikawaError as problem:
         sys.stderr.write(f"{problem}\n")
@@ -120,7 +120,7 @@ class Figures:
 
 
 class LatestFigures:
-    """Figures that take long to compute: the last ones at once, newer ones while nobody waits for them.
+    """Figures that take long to compute: the latest are returned at once while newer ones are computed in the background.
 
     They are computed one after the other, in a thread that may wait for another process.
     """

@@ -1,7 +1,7 @@
 """Who a request comes from, and which host it is for: what is believed of what a client says about itself.
 
 The address of a connection is the only thing a client cannot choose. `X-Forwarded-For` and `X-Forwarded-Proto` are
-believed from the web servers in front that the settings name (`trusted_proxies`) and from nobody else, not
+trusted only from the web servers in front that the settings name (`trusted_proxies`), not
 even from this machine, where other people may have accounts. The `Host` header is compared with the
 address the server is known by; no link or redirect is ever made from it.
 """
@@ -42,7 +42,7 @@ class Networks:
             try:
                 self._networks.append(ipaddress.ip_network(name.strip()))
             except ValueError:
-                what = f"{name!r} is no address of a web server"
+                what = f"{name!r} is not an address of a web server"
                 cure = "write an address such as 127.0.0.1, or a network such as 10.0.0.0/8"
                 raise BadInput(what, cure=cure) from None
 
@@ -90,7 +90,7 @@ def client_network(address: str) -> str:
 def forwarded_client(values: Sequence[str], peer: str, trusted: Networks) -> str:
     """The client that a trusted peer speaks for: the rightmost hop that is not itself a trusted proxy.
 
-    Whatever stands further left was written by that hop, who may write anything. What is no address ends the walk
+    Everything further left was written by that hop, which may write anything. A value that is not an address ends the walk
     at the hop that passed it on.
 
     >>> forwarded_client(["6.6.6.6, 192.0.2.7, 10.0.0.2"], "10.0.0.1", Networks(["10.0.0.0/8"]))
@@ -150,7 +150,7 @@ class ClientCheck:
             if host_name(host) not in self._hosts and scope["path"] != ALIVE:
                 self._log_once(
                     "host",
-                    "requests for the host %r are refused; if workers use it, name it in project.toml as [server] hosts",
+                    "requests for the host %r are refused; if workers use it, add it to [server] hosts in project.toml",
                     host[:200],
                 )
                 await _send_text(send, 421, b"This server is not known by that name.\n")
@@ -162,8 +162,8 @@ class ClientCheck:
             if not FORWARDED.isdisjoint(name for name, _ in headers):
                 self._log_once(
                     "forwarded",
-                    "requests from %s say that they come from elsewhere (X-Forwarded-For), which is not believed; if that"
-                    " is your web server, name it in project.toml as [server] trusted_proxies, or by --trust-proxy",
+                    "requests from %s carry an X-Forwarded-For header that is not trusted; if this is your web server,"
+                    " add it to [server] trusted_proxies in project.toml, or pass --trust-proxy",
                     peer,
                 )
             await self._app(scope, receive, send)

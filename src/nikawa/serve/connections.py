@@ -1,6 +1,6 @@
 """How many connections a server holds, whose they are, and for how long they may be silent.
 
-Every connection takes a file descriptor, and whoever runs out of them can answer nobody. So a server holds
+Every connection takes a file descriptor, and a server without free ones cannot answer at all. So a server holds
 fewer connections than it has descriptors, and no address holds all of them. Where a new one finds no room, the one
 that has been silent for longest is closed for it: that of the same address where the address is at its limit, else
 that of the address which holds most. A connection whose request is being worked on is never closed for another.
@@ -115,15 +115,15 @@ class ConnectionPlaces:
         network = client_network(address)
         if address not in self._trusted and self._held[network] >= self._per_address:
             self._log.warn(
-                "%s holds %d connections, as many as one address may ([server] connections_per_address);"
-                " the one silent for longest is closed for each new one",
+                "%s has %d connections, the maximum per address ([server] connections_per_address);"
+                " each new one closes the one that was idle for longest",
                 network,
                 self._per_address,
             )
             has_room = self._close_oldest(network)
         elif self.total >= self._places:
             self._log.warn(
-                "all %d connections are taken; the one silent for longest is closed for each new one",
+                "all %d connections are in use; each new one closes the one that was idle for longest",
                 self._places,
             )
             has_room = self.make_room()
@@ -208,7 +208,7 @@ class ConnectionPlaces:
 
     def on_accept_failed(self, problem: object) -> None:
         """No descriptor was left for a connection in spite of all: close some that are silent."""
-        self._log.warn("a connection could not be accepted: %s; silent ones are closed", problem)
+        self._log.warn("a connection could not be accepted: %s; idle ones are closed", problem)
         for _ in range(16):
             if not self.make_room():
                 return
@@ -239,7 +239,7 @@ class GuardedConnection(asyncio.Protocol):
         inner.on_response_complete = complete_response
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a place; a connection that gets none is told so and closed."""
+        """Take a place; a connection that gets no place receives an error and is closed."""
         self._transport = cast(asyncio.Transport, transport)
         self._inner.connection_made(transport)
         peer = transport.get_extra_info("peername")

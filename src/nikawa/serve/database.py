@@ -163,8 +163,8 @@ def open_database(address: str, *, file: Path, schema: str) -> Database:
         return Postgres(address, schema)
     if address.startswith("sqlite:///"):
         return Sqlite(Path(address.removeprefix("sqlite:///")))
-    cure = "leave it out for SQLite, or write postgresql://USER@HOST/DATABASE"
-    raise BadInput("the database address is not one of PostgreSQL", cure=cure)
+    cure = "omit it for SQLite, or write postgresql://USER@HOST/DATABASE"
+    raise BadInput("the database address is not a PostgreSQL address", cure=cure)
 
 
 class SqliteConnection(Connection):
@@ -283,14 +283,14 @@ class Sqlite(Database):
     def connect(self, *, writes: bool = False) -> SqliteConnection:
         """Open the file, and create it where it is missing; a file that is no database is bad input."""
         with suppress(FileExistsError):
-            # The data is nobody else's business. A file that exists is never opened here: closing it again would
+            # The data is private. A file that exists is never opened here: closing it again would
             # take away the locks of all connections of this process, and another process could remove the log.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             return SqliteConnection(self.path)
         except sqlite3.DatabaseError as problem:
             if not os.access(self.path, os.R_OK | os.W_OK):
-                what = "may not be read and written"
+                what = "cannot be read and written"
                 raise BadInput(what, file=self.path, cure="check its permissions") from None
             cure = "restore a backup, or move it away"
             raise BadInput(f"cannot be used: {problem}", file=self.path, cure=cure) from None
@@ -318,7 +318,7 @@ _WRITER_SETTINGS = (
 """The writer looks up rows by key: one plan serves all values, and a plan made while the tables were small must not
 read them whole later.
 
-Nobody waits for ever: not for a lock that another program keeps, not for a query, and the lock of a server that was
+No request waits for ever: not for a lock that another program keeps, not for a query, and the lock of a server that was
 stopped in the middle of a transaction is let go."""
 _KEEPALIVES = {
     "keepalives_idle": "30",
@@ -464,7 +464,7 @@ class Postgres(Database):
         try:
             import psycopg
         except ImportError:
-            raise missing_extra("psycopg, which speaks to PostgreSQL,", "postgres") from None
+            raise missing_extra("psycopg, which connects to PostgreSQL,", "postgres") from None
         self.address, self.schema = url, schema
         self.error = psycopg.Error
         self._no_answer = (psycopg.OperationalError, psycopg.InterfaceError)
@@ -475,11 +475,11 @@ class Postgres(Database):
             return PostgresConnection(self.address, self.schema, writes=writes)
         except self._no_answer as problem:
             what = str(problem).strip().splitlines()[0]
-            cure = "check the address and that the server runs"
+            cure = "check the address, and that the server is running"
             raise BadInput(f"PostgreSQL does not answer: {what}", cure=cure) from None
         except self.error as problem:
             what = str(problem).strip().splitlines()[0]
-            cure = "check the options of the address, and that its user may make a schema (GRANT CREATE ON DATABASE)"
+            cure = "check the options of the address, and that its user may create a schema (GRANT CREATE ON DATABASE)"
             raise BadInput(f"PostgreSQL refuses: {what}", cure=cure) from None
 
     def is_outage(self, problem: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""The words of pages, by language: one TOML file each, with the same keys."""
+"""The messages of pages by language: one TOML file per language, with the same keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LANGUAGES = ("ja", "ko", "en")
 
 @cache
 def read_messages(package: str, folder: str, language: str) -> Mapping[str, str]:
-    """The messages `folder/LANGUAGE.toml` of a package; a language we do not speak gets English."""
+    """The messages `folder/LANGUAGE.toml` of a package; other languages get English."""
     chosen = language if language in LANGUAGES else "en"
     text = (files(package) / folder / f"{chosen}.toml").read_text("utf-8")
     return MappingProxyType(tomllib.loads(text))
@@ -24,7 +24,7 @@ def read_messages(package: str, folder: str, language: str) -> Mapping[str, str]
 def fill_message(
     messages: Mapping[str, str], key: str, values: Mapping[str, Any] | None = None
 ) -> str:
-    """A message with its values filled in; a key that nobody wrote a message for is shown as it is.
+    """A message with its values filled in; an unknown key is returned as it is.
 
     >>> fill_message({"left": "{left} left"}, "left", {"left": 3})
     '3 left'

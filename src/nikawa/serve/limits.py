@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 REQUEST_SECONDS = 30.0
 """In which the body of a request must have come whole."""
 MAX_SENDERS = 20_000
-"""Senders remembered; the one not heard of for longest is forgotten."""
+"""Maximum number of senders remembered; the least recent one is dropped first."""
 
 
 class RateLimiter:
@@ -57,6 +57,6 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
                     raise Refused("too_large", 413)
     except TimeoutError:
         raise Refused("bad_request", 408) from None
-    except ClientDisconnect:  # nobody is left to read the answer
+    except ClientDisconnect:  # the client is gone
         raise Refused("bad_request", 400) from None
     return bytes(body)

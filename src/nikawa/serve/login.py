@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 ROLES = ("owner", "reviewer")
-"""An owner may do everything; a reviewer looks and decides, but excludes nobody and exports nothing."""
+"""An owner may do everything; a reviewer can look and decide, but cannot exclude workers or export."""
 SESSION_SECONDS = 12 * 3600.0
 MIN_PASSWORD_CHARS = 10
 SESSION_COOKIE, LOGIN_COOKIE = "nikawa_session", "nikawa_login"
@@ -48,7 +48,7 @@ class Person:
 
 
 def hash_token(token: str) -> str:
-    """What is kept of a token: whoever reads the database cannot use the cookies and links."""
+    """The stored form of a token: cookies and links cannot be restored from the database."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -57,7 +57,7 @@ def _hasher() -> Any:
     try:
         from argon2 import PasswordHasher
     except ImportError:
-        raise missing_extra("argon2-cffi, which keeps passwords,", "serve") from None
+        raise missing_extra("argon2-cffi, which hashes passwords,", "serve") from None
     return PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 
@@ -71,7 +71,7 @@ def hash_password(password: str) -> str:
 
 @cache
 def _hash_of_nobody() -> str:
-    """A hash to compare with when nobody has the name: both answers take the same time."""
+    """A hash to compare with for an unknown name, so that both answers take the same time."""
     return str(_hasher().hash(secrets.token_hex(16)))
 
 

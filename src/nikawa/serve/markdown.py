@@ -2,7 +2,7 @@
 
 A text cannot hold markup of its own (HTML is escaped), and links go to https, http and mailto only. Images are left
 out: the content security policy would block them. A heading is one level lower than written, since the page has the
-first one. Emphasis works beside Japanese and Korean, where CommonMark wants a blank that nobody writes: `**「強調」**です`
+first one. Emphasis works next to Japanese and Korean text, where CommonMark requires a blank that is not usual: `**「強調」**です`
 (https://github.com/tats-u/markdown-cjk-friendly, specification.md).
 """
 

@@ -93,7 +93,9 @@ class StaticFiles:
         for folder in folders:
             for path in sorted(folder.iterdir()):
                 if path.name in self.contents:
-                    raise BadInput("has the name of a file of Nikawa", file=path, cure="rename it")
+                    raise BadInput(
+                        "has the same name as a file of Nikawa", file=path, cure="rename it"
+                    )
                 if path.is_file():
                     self.contents[path.name] = path.read_bytes()
         joined = b"\0".join(name.encode() + data for name, data in self.contents.items())
@@ -147,7 +149,7 @@ class PrintableFormatter(logging.Formatter):
     """A record as one line, whatever a request put into it; a traceback follows in its own lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (the name is logging's)
-        """The line, printable and bounded: nobody forges another one."""
+        """The line, printable and bounded: no request can forge another line."""
         return printable_line(super().formatMessage(record))
 
 
@@ -206,7 +208,7 @@ def run_server(
 
     parser = _find_parser()
     logging.getLogger("uvicorn.error").addFilter(RepeatedWarnings())
-    if not logging.getLogger().handlers:  # nobody has set up logging
+    if not logging.getLogger().handlers:  # logging is not set up
         handler = logging.StreamHandler()
         handler.setFormatter(PrintableFormatter())
         for name in ("nikawa", "asyncio"):

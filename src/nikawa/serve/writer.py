@@ -2,7 +2,7 @@
 
 A request that writes is a plain function of a connection. The writer takes all functions that wait, runs them one after
 the other in one transaction, and commits once (group commit): many requests cost few syncs. A function that refuses its
-request does so before it writes, and the others of its batch stand. Where one fails later, or by a statement that is
+request does so before it writes, and the others of its batch are kept. Where one fails later, or by a statement that is
 wrong, the batch is undone and each of its functions is called again, in a transaction of its own. A result is handed
 out only after the commit, when it is on disk. Only where the database is gone or full does the whole batch fail, as
 `Unavailable`: each client sends its request again.
@@ -43,7 +43,7 @@ class DatabaseWriter:
         self.database = database
         self._outage = Outage()
         self._idle: SimpleQueue[Connection | None] = SimpleQueue()
-        """Connections that nobody reads with; None says that a place for another one came free."""
+        """Idle connections; None says that a place for another one came free."""
         self._readers = 0
         """Connections that read, idle ones too."""
         self._counting = threading.Lock()
@@ -66,13 +66,13 @@ class DatabaseWriter:
         """Have the writer call `function(connection, *args, **kwargs)`; the future is ready when it is on disk.
 
         Nothing that was submitted is taken back: cancelling the future, as a request does whose client has
-        gone, stops nobody. Raises `Unavailable` once it is closed.
+        gone, blocks no other request. Raises `Unavailable` once it is closed.
         """
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()
         with self._closing:
             if self._is_closed:
-                raise Unavailable("the server is being stopped; send it again")
+                raise Unavailable("the server is stopping; send it again")
             self._jobs.put((partial(_call, function, args, kwargs), future))
         return future
 
@@ -114,7 +114,7 @@ class DatabaseWriter:
             self._drop_reader(db)
             self._close_idle()  # what lay idle was lost with it
             self._outage.begins(problem)
-            raise Unavailable("the database does not answer; ask again") from problem
+            raise Unavailable("the database does not respond; try again") from problem
         self._idle.put(db)
         self._outage.ends()
 
@@ -140,11 +140,11 @@ class DatabaseWriter:
                         is_alone
                     ):  # else those that are there will do: the database may have no more to give
                         self._outage.begins(problem)
-                        raise Unavailable("the database does not answer; ask again") from problem
+                        raise Unavailable("the database does not respond; try again") from problem
             try:
                 db = self._idle.get(timeout=max(0.0, ends - time.monotonic()))
             except Empty:
-                raise Unavailable("the database is busy; ask again") from None
+                raise Unavailable("the database is busy; try again") from None
             if db is not None:
                 return db
 
@@ -196,9 +196,7 @@ class DatabaseWriter:
         except _RollbackNeeded as failed:
             if len(batch) == 1:
                 if not isinstance(failed.problem, NikawaError):
-                    _log.error(
-                        "a request failed by a fault of the program", exc_info=failed.problem
-                    )
+                    _log.error("a request failed because of a bug", exc_info=failed.problem)
                 batch[0][1].set_exception(failed.problem)
                 return
             for job in batch:
@@ -207,7 +205,7 @@ class DatabaseWriter:
         except Exception as problem:  # the connection is gone, or the disk is full
             self._drop_write_connection()
             self._outage.begins(problem, writes=True)
-            unavailable = Unavailable("the database did not take it; send it again")
+            unavailable = Unavailable("the database did not store the request; send it again")
             unavailable.__cause__ = problem
             outcomes = [(None, unavailable)] * len(batch)
         else:
@@ -274,7 +272,7 @@ class Outage:
             self._refused |= writes
         if first:
             why = (str(problem).strip() or type(problem).__name__).splitlines()[0]
-            _log.error("the database does not answer: %s; workers are asked to try again", why)
+            _log.error("the database does not respond: %s; workers are asked to try again", why)
 
     def ends(self, *, writes: bool = False) -> None:
         """Something was done; that it can be read does not end a full disk."""
@@ -283,4 +281,4 @@ class Outage:
         with self._lock:
             back, self._gone, self._refused = self._gone, False, False
         if back:
-            _log.warning("the database answers again")
+            _log.warning("the database responds again")

@@ -80,7 +80,7 @@ def distance(probabilities: Mapping[str, float]) -> float:
 SPLITTERS = (
     Splitter(
         "least-artifact",
-        "premise sets whose hypotheses give the least away (KLUE-NLI)",
+        "premise sets whose hypotheses reveal the least about the label (KLUE-NLI)",
         split_by_artifact,
         keeps_groups=True,
         needs_signal=True,

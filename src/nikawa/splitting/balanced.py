@@ -26,7 +26,7 @@ def split_evenly(examples: Sequence[Example], sizes: Sizes, settings: SplitterSe
     One that is too small gives what it has.
     """
     if not settings.fields:
-        raise BadInput("balanced by what?", cure="name meta values: --field source --field style")
+        raise BadInput("balanced by what?", cure="pass meta fields: --field source --field style")
     kinds = group_by(shuffle(examples, settings.seed), lambda e: kind_of(e, settings))
     parts: Parts = {training_part(sizes): []}
     for name, size in evaluation_sizes(sizes).items():

@@ -88,13 +88,13 @@ def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, i
     parts = tuple(names) or NAMES.get(len(words), ())
     if len(parts) != len(words) or len(set(parts)) != len(parts):
         what = f"{len(words)} sizes and {len(parts)} names"
-        raise BadInput(what, cure="write as many different --names as --sizes")
+        raise BadInput(what, cure="pass as many different --names as --sizes")
     counts = [_parse_size(word, total) for word in words[1:]]
     if words[0] != "rest":
         requested = _parse_size(words[0], total) + sum(counts)
         if abs(requested - total) > len(words):  # rounding may cost one a part
-            what = f"the sizes {text} make {requested:,} of {total:,} examples"
-            raise BadInput(what, cure="shares add up to 1; or write rest for the first")
+            what = f"the sizes {text} add up to {requested:,} of {total:,} examples"
+            raise BadInput(what, cure="make the shares add up to 1, or write rest for the first")
     if sum(counts) > total:
         raise BadInput(
             f"the sizes {text} ask for more than the {total:,} examples", cure="ask for less"
@@ -105,8 +105,8 @@ def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, i
 def _parse_size(word: str, total: int) -> int:
     """A count, or a share where there is a point in it."""
     if not re.fullmatch(r"[0-9]+|[01]?\.[0-9]+", word):
-        cure = "write shares (0.8,0.1,0.1) or counts (rest,500,500) of what there is"
-        raise BadInput(f"{word!r} is no size", cure=cure)
+        cure = "write shares (0.8,0.1,0.1) or counts (rest,500,500) of the examples"
+        raise BadInput(f"{word!r} is not a size", cure=cure)
     if float(word) > max(total, 1):
         raise BadInput(f"the size {word} is more than the {total:,} examples", cure="ask for less")
     return round(float(word) * total) if "." in word else int(word)
@@ -188,8 +188,10 @@ def find_question(examples: Sequence[Example], settings: SplitterSettings) -> st
     """The question to look at: as named, else the only one there is."""
     questions = dict.fromkeys(key for example in examples for key in example.gold)
     if not settings.question and len(questions) != 1:
-        what = f"which gold: {', '.join(questions) or 'there is none'}?"
-        raise BadInput(what, cure="name it: --question NAME")
+        if not questions:
+            raise BadInput("the examples have no gold label", cure="add gold to the examples")
+        what = f"the examples have gold for several questions: {', '.join(questions)}"
+        raise BadInput(what, cure="pass --question NAME")
     question = settings.question or next(iter(questions))
     for example in examples:
         if question not in example.gold:

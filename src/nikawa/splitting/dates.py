@@ -75,7 +75,7 @@ def measure_unseen(splits: Splits, settings: SplitterSettings) -> dict[str, dict
 SPLITTERS = (
     Splitter(
         "date",
-        "the newest, and terms never met before, for evaluation (KLUE-TC)",
+        "the newest examples, and terms that are not in train, for evaluation (KLUE-TC)",
         split_by_date,
         measure=measure_unseen,
     ),

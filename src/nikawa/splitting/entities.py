@@ -29,8 +29,8 @@ def split_by_entity(examples: Sequence[Example], sizes: Sizes, settings: Splitte
     remaining = {example.id: entities_of(example) for example in examples}
     if not any(remaining.values()):
         raise BadInput(
-            "no example holds an entity",
-            cure="gold `spans`, or inputs subject and object, name them",
+            "no example contains an entity",
+            cure="add gold `spans`, or the inputs subject and object",
         )
     part_of: dict[str, str] = {}
     for part, size in reversed(list(evaluation_sizes(sizes).items())):
@@ -80,7 +80,7 @@ def measure_unseen(splits: Splits, settings: SplitterSettings) -> dict[str, dict
 SPLITTERS = (
     Splitter(
         "entities",
-        "entities that were never learned, for evaluation (KLUE-NER)",
+        "entities that are not in train, for evaluation (KLUE-NER)",
         split_by_entity,
         needs_gold=lambda example: "subject" not in example.inputs,
         measure=measure_unseen,

@@ -79,9 +79,9 @@ class SplitOptions:
     out: Path | None = None
     overwrite: bool = False
     card: Mapping[str, str] = field(default_factory=dict)
-    """What is said of the dataset on its card."""
+    """Values for the card of the dataset."""
     hidden: bool = False
-    """Look at hidden labels and copy them, still hidden, into files of mode 0600: for whoever holds
+    """Look at hidden labels and copy them, still hidden, into files of mode 0600; only for owners of
     them. Otherwise items are copied without their hidden labels."""
 
 
@@ -104,12 +104,12 @@ class SplitReport(ShownAsTables, Record, frozen=True, kw_only=True):
     leaks: tuple[Finding, ...]
     """What the parts share that they should not."""
     uneven: tuple[Finding, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Parts that lack a label or hold one only; not there where there are none."""
+    """Parts that lack a label or contain only one label; omitted if there are no such parts."""
     views: dict[str, str] = msgspec.field(default_factory=dict)
     """Splits that were left out, each with the one it is a part of."""
     renamed: int | msgspec.UnsetType = msgspec.UNSET
     """Examples whose id was used in several splits, and now begins with the name of its split; not
-    there where there are none."""
+    present if there are no such parts."""
     out: str | None
 
 
@@ -172,11 +172,11 @@ def split(
             if lineages is not None:
                 with staged_files(options.out, old, INDEX) as staging:
                     write_lineage(staging, lineages)
-            else:  # that of a dataset which was here before tells of other examples
+            else:  # the file of an earlier dataset in this folder describes other examples
                 for name in old:
                     (options.out / name).unlink()
 
-    on_progress("looking for what leaks", 0, 1)
+    on_progress("looking for leaks", 0, 1)
     bins = tops(made.splits)
     return SplitReport(
         dataset=made.name,
@@ -196,11 +196,13 @@ def split(
 
 
 def refuse_withheld_labels(dataset: Dataset, text: str) -> None:
-    """Refuse splits whose labels lie in a key file: it names their items by split."""
+    """Refuse splits whose labels are in a key file, which names their items by split."""
     notice = find_notice(text)
     withheld = [split for split in dataset.splits if notice is not None and split in notice.splits]
     if withheld:
-        what = f"the labels of {list_names(withheld)} are in a key file, which would no longer fit"
+        what = (
+            f"the labels of {list_names(withheld)} are in a key file, which would no longer match"
+        )
         others = [split for split in dataset.splits if split not in withheld]
         name = f"{text}:{others[0]}" if others else "the dataset that nikawa data hide was run on"
         raise BadInput(what, file=text, cure=f"split {name}")
@@ -218,14 +220,16 @@ def choose_way(examples: Sequence[Example]) -> str:
 
 
 def refuse_hidden_labels(splitter: Splitter, examples: Sequence[Example]) -> None:
-    """Refuse a way to split by labels where labels are hidden: the parts would tell of them."""
+    """Refuse a way to split by labels where labels are hidden: the parts would reveal them."""
     needs_gold = splitter.needs_gold
     if needs_gold is None:
         return
     count = sum(example.hidden and needs_gold(example) for example in examples)
     if count:
-        what = f"--by {splitter.name} looks at labels, and those of {count:,} examples are hidden"
-        cure = "split by something else, such as random or group; whoever holds the labels says --hidden"
+        what = f"--by {splitter.name} uses labels, and those of {count:,} examples are hidden"
+        cure = (
+            "split by something else, such as random or group; if you own the labels, pass --hidden"
+        )
         raise BadInput(what, cure=cure)
 
 
@@ -259,9 +263,13 @@ def pool_splits(dataset: Dataset) -> list[Example]:
         for example in examples
     ]
     if not pool:
-        raise BadInput(f"{dataset.name} holds no examples", cure="name a dataset that holds some")
+        raise BadInput(
+            f"{dataset.name} contains no examples", cure="pass a dataset that contains examples"
+        )
     if len({example.id for example in pool}) != len(pool):
-        raise BadInput(f"{dataset.name} uses ids more than once", cure="give each example its own")
+        raise BadInput(
+            f"{dataset.name} uses ids more than once", cure="give each example a unique id"
+        )
     return pool
 
 
@@ -331,19 +339,21 @@ def hypothesis_task(
 def refuse_empty_parts(
     parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], options: SplitOptions
 ) -> None:
-    """A part that nothing came into is no split, unless 0 was asked for."""
+    """A part that nothing came into is not a split, unless 0 was asked for."""
     words = zip(sizes, options.sizes.split(","), strict=True)
     zero = {name for name, word in words if word.strip() == "0"}
     empty = [name for name, part in parts.items() if not part and name not in zero]
     if not empty:
         return
     if splitters()[options.by].keeps_groups:
-        why = "a group is not parted"
-        cure = "ask for larger parts, name what makes a smaller group with --field, or part groups with --by random"
+        why = "groups stay whole"
+        cure = "ask for larger parts, choose smaller groups with --field, or split groups with --by random"
     else:
-        why, cure = "there are too few", "ask for larger parts"
+        why, cure = "the part is too small", "ask for larger parts"
     total = sum(map(len, parts.values()))
-    raise BadInput(f"{list_names(empty)} would be empty: of {total:,} examples {why}", cure=cure)
+    raise BadInput(
+        f"{list_names(empty)} would be empty: {why} ({total:,} examples in total)", cure=cure
+    )
 
 
 def _label_shares(
@@ -374,7 +384,7 @@ def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
 
 
 def _is_aggregated(text: str) -> bool:
-    """Whether a file of examples lies in a folder that `nikawa aggregate` wrote."""
+    """Whether a file of examples is in a folder that `nikawa aggregate` wrote."""
     path = Path(text)
     return path.name == EXAMPLES and all(
         (path.parent / name).is_file() for name in (ITEMS, SUMMARY)
@@ -390,7 +400,7 @@ class _Rule(msgspec.Struct, frozen=True):
 
 
 class _Summary(msgspec.Struct, frozen=True):
-    """What a card tells of the summary that `nikawa aggregate` writes."""
+    """Card values from the summary that `nikawa aggregate` writes."""
 
     workers_are: str
     workers: int
@@ -408,7 +418,7 @@ def aggregation_facts(path: Path) -> dict[str, str]:
     )
     is_known_kind = summary.workers_are in ("columns", "simulated")
     return {
-        "labels": f"Made of workers' answers by nikawa aggregate: {rules}.",
+        "labels": f"Made from workers' answers by nikawa aggregate: {rules}.",
         "workers": f"{summary.workers:,} workers, {summary.answers:,} answers about {summary.items:,} items",
         "workers_are": summary.workers_are if is_known_kind else "persons",
     }

@@ -27,7 +27,7 @@ def split_randomly(examples: Sequence[Example], sizes: Sizes, settings: Splitter
 def split_by_label(examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings) -> Parts:
     """Every part with the labels in the ratio of the whole, to within one example a label.
 
-    The k-th of n examples of a label stands at (k + u) / n, with u between 0 and 1 by chance, so
+    The k-th of n examples of a label is placed at (k + u) / n, with u between 0 and 1 by chance, so
     that labels too rare for every part are not always lacking in the same one; all labels are lined
     up by that and cut.
     """
@@ -71,7 +71,7 @@ def split_by_group(examples: Sequence[Example], sizes: Sizes, settings: Splitter
 
 
 SPLITTERS = (
-    Splitter("random", "every example by chance", split_randomly),
+    Splitter("random", "every example at random", split_randomly),
     Splitter(
         "stratified",
         "the same share of each label in every part",
@@ -79,6 +79,6 @@ SPLITTERS = (
         needs_gold=lambda example: True,
     ),
     Splitter(
-        "group", "what belongs together stays together (--field)", split_by_group, keeps_groups=True
+        "group", "examples of a group stay together (--field)", split_by_group, keeps_groups=True
     ),
 )

@@ -35,7 +35,7 @@ class Scored(NamedTuple):
 
     example: Example
     bin: int
-    """The step of the scale that its score lies in."""
+    """The step of the scale that contains its score."""
     source: str
     """The values of the named fields, whose ratio is kept."""
     rank: tuple[float, int]
@@ -100,7 +100,7 @@ def rate_example(example: Example, question: str, settings: SplitterSettings) ->
     low, high = settings.scale
     if not isinstance(score, int | float) or not low <= score <= high:
         what = f"example {example.id!r} has the score {score!r}, not one from {low:g} to {high:g}"
-        raise BadInput(what, cure="--scale names the lowest and the highest score")
+        raise BadInput(what, cure="pass the lowest and the highest score with --scale")
     place = int((score - low) / (high - low) * (settings.bins - 1) + 0.5 + 1e-9)
     source, shared = kind_of(example, settings), overlap(example, settings)
     rank = shared if score >= settings.turn else -shared
@@ -112,7 +112,7 @@ def overlap(example: Example, settings: SplitterSettings) -> float:
     texts = [value for value in example.inputs.values() if isinstance(value, str)]
     if len(texts) != 2:
         raise BadInput(
-            f"example {example.id!r} is no pair of texts", cure="a flat split is for pairs"
+            f"example {example.id!r} is not a pair of texts", cure="use a flat split only for pairs"
         )
     first, second = (set(settings.words(text)) for text in texts)
     return len(first & second) / max(len(first | second), 1)
@@ -130,7 +130,7 @@ def measure_overlap(splits: Splits, settings: SplitterSettings) -> dict[str, dic
 SPLITTERS = (
     Splitter(
         "flat",
-        "as many of each score, against word overlap (KLUE-STS)",
+        "equal numbers of each score, balanced against word overlap (KLUE-STS)",
         split_by_score,
         needs_gold=lambda example: True,
         measure=measure_overlap,

@@ -95,13 +95,15 @@ def refuse_large_groups(groups: Mapping[str, int], sizes: Sizes) -> None:
     largest = max(groups, key=lambda name: (groups[name], name))
     smallest = min(groups.values())
     most = max(sizes, key=lambda part: sizes[part])
-    cure = "ask for larger parts, name what makes a smaller group with --field, or part groups with --by random"
+    cure = (
+        "ask for larger parts, choose smaller groups with --field, or split groups with --by random"
+    )
     if groups[largest] > sizes[most]:
-        what = f"the group {largest!r} holds {groups[largest]:,} examples, more than any part: {most} is to hold {sizes[most]:,}"
+        what = f"the group {largest!r} has {groups[largest]:,} examples, more than any part: {most} should have {sizes[most]:,}"
         raise BadInput(what, cure=cure)
     for part, size in sizes.items():
         if 0 < size < smallest and part != training_part(sizes):
-            what = f"{part} is to hold {size:,} examples, and the smallest group holds {smallest:,}"
+            what = f"{part} should have {size:,} examples, and the smallest group has {smallest:,}"
             raise BadInput(what, cure=cure)
 
 

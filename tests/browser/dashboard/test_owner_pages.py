@@ -77,10 +77,10 @@ def test_names_that_look_alike_are_shown(own: Own, language: str) -> None:
     [
         (
             "en",
-            r"^Analyses of .*\d:\d\d.*, being worked out again$",
-            "^Analyses are being worked out$",
+            r"^Analyses as of .*\d:\d\d.*, now updating$",
+            "^The first analysis is running$",
         ),
-        ("ja", r"^分析は .*\d:\d\d.* のもの、新しい分析を計算中$", "^分析を計算中$"),
+        ("ja", r"^.*\d:\d\d.*時点の分析（更新中）$", "^最初の分析を実行中$"),
     ],
     ids=["en", "ja"],
 )
@@ -149,7 +149,7 @@ def test_a_project_that_nobody_answered_yet(own: Own) -> None:
     assert (
         page.locator("#agreement")
         .inner_text()
-        .endswith("Agreement needs an item with two answers.")
+        .endswith("Agreement needs at least one item with two answers.")
     )
     assert "No text to look at yet" in page.locator("#gate").inner_text()
 
@@ -171,7 +171,7 @@ def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:
     facts = page.locator("#progress .facts div").all_inner_texts()
     assert [fact.split("\n") for fact in facts[:2]] == [
         ["Answers", "60"],
-        ["Answers asked for", "90"],
+        ["Answers needed", "90"],
     ]
     assert facts[5].split("\n") == ["Not counted (excluded, withdrawn, surplus)", "30"]
     owned.shot(page, "excluded")

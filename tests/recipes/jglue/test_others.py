@@ -328,5 +328,5 @@ def test_juman_tells_spelling_variants() -> None:
 def test_a_broken_line_of_triples_is_named(tmp_path: Path) -> None:
     path = tmp_path / "triples.tsv"
     path.write_text(triple(1, "UsedFor", "紐", "結ぶ") + "駅\n", "utf-8")
-    with pytest.raises(BadInput, match=r"triples\.tsv, line 2: is no assertion of ConceptNet"):
+    with pytest.raises(BadInput, match=r"triples\.tsv, line 2: is not an assertion of ConceptNet"):
         list(read_triples(path, "ja"))

@@ -278,7 +278,7 @@ def test_sick_and_the_released_table_are_read(tmp_path: Path, write: Any) -> Non
 
 def test_a_split_nobody_knows_is_refused(start: Any) -> None:
     with pytest.raises(
-        BadInput, match=r"pairs\.jsonl, line 1: split 'later' is none of train, trial"
+        BadInput, match=r"pairs\.jsonl, line 1: split 'later' is not one of train, trial"
     ):
         start("jsick", "pairs", [{**LINES[0], "split": "later"}])()
 

@@ -238,7 +238,7 @@ def test_spans_of_the_lines_are_united_with_the_taggers(begun: Any, tmp_path: Pa
     ("spans", "what"),
     [
         ([{"start": 0, "end": 99, "label": "PS"}], "line 1: has spans that do not fit its text"),
-        ([{"start": 0, "end": 3, "label": "XX"}], "line 1: 'XX' is no type of entity"),
+        ([{"start": 0, "end": 3, "label": "XX"}], "line 1: 'XX' is not a type of entity"),
     ],
 )
 def test_spans_that_do_not_fit_are_refused(begun: Any, spans: list[Any], what: str) -> None:

@@ -194,7 +194,7 @@ def test_quotas_of_the_paper() -> None:
         (
             {},
             [{**SENTENCES[0], "style": "poetic"}],
-            r"line 1: 'poetic' is no style; write formal or colloquial",
+            r"line 1: 'poetic' is not a style; write formal or colloquial",
         ),
     ],
 )

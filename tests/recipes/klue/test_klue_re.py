@@ -169,7 +169,7 @@ def test_triples_are_checked(tmp_path: Path) -> None:
     path.write_text("가\tper:spouse\t나\n가\tper:colleagues\t나\n", "utf-8")
     assert read_triples(path) == {("가", "나"): ("per:spouse", "per:colleagues")}
     path.write_text("가\tper:spouse\t나\n가\tper:spouce\t나\n", "utf-8")
-    with pytest.raises(BadInput, match=r"line 2: 'per:spouce' is no relation; .*per:spouse"):
+    with pytest.raises(BadInput, match=r"line 2: 'per:spouce' is not a relation; .*per:spouse"):
         read_triples(path)
     path.write_text("가\tper:spouse\n", "utf-8")
     with pytest.raises(BadInput, match="line 1: is no triple"):

@@ -57,9 +57,9 @@ def test_of_spans_that_overlap_the_longer_stays() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("서울 LC\n", "line 1: is no entity, tab and type"),
-        ("서울\tLC\n부산\tCITY\n", "line 2: 'CITY' is no type of entity"),
-        ("re:(\tLC\n", "line 1: .* is no regular expression"),
+        ("서울 LC\n", "line 1: is not an entity, tab and type"),
+        ("서울\tLC\n부산\tCITY\n", "line 2: 'CITY' is not a type of entity"),
+        ("re:(\tLC\n", "line 1: .* is not a regular expression"),
     ],
 )
 def test_a_wrong_lexicon_is_refused(text: str, what: str, tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_wrong_lexicon_is_refused(text: str, what: str, tmp_path: Path) -> Non
     ("body", "what"),
     [
         ("pass", "answered 0 lines to 1"),
-        ("print('x')", "'x', which is no list of spans"),
-        ("sys.exit('no model')", "ended with status 1 and said: no model"),
+        ("print('x')", "'x', which is not a list of spans"),
+        ("sys.exit('no model')", "exited with status 1: no model"),
         ('print(\'[{"start": 0, "end": 9, "label": "PS"}]\')', "a span 0-9 outside its line"),
         ('print(\'[{"start": 0, "end": 1, "label": "XX"}]\')', "'XX' is no type"),
     ],
@@ -88,7 +88,7 @@ def test_a_program_that_fails_is_told(body: str, what: str, tmp_path: Path) -> N
 
 def test_files_that_are_no_tagger_are_refused(tmp_path: Path) -> None:
     (tmp_path / "tagger").write_text("서울", "utf-8")
-    with pytest.raises(BadInput, match=r"cannot be run .*; a tagger is a \.tsv lexicon"):
+    with pytest.raises(BadInput, match=r"cannot run .*; a tagger is a \.tsv lexicon"):
         tagger_of(tmp_path / "tagger", TYPES)(["하늘"])
     write_records(tmp_path / "known.jsonl", [Example(id="1", inputs={"text": "하늘"})])
     with pytest.raises(BadInput, match="holds no record with gold spans"):

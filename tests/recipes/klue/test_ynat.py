@@ -114,19 +114,19 @@ def test_a_fourth_topic_is_refused(start: Any, people: Any, tmp_path: Path) -> N
     [
         ({"after": "2021-06-01"}, HEADLINES, "all headlines are older than 2021-06-01"),
         ({"after": "2014-06-01"}, HEADLINES, "all headlines are from 2014-06-01"),
-        ({"sections": ["스포츠"]}, HEADLINES, "'스포츠', which is no name with a number"),
+        ({"sections": ["스포츠"]}, HEADLINES, "'스포츠', which is not a name with a number"),
         ({"votes": 4}, HEADLINES, "votes = 4 is more than workers = 3"),
         (
             {},
             [{"id": 1, "text": "소식", "category": "정치"}],
             r"headlines\.jsonl, line 1: has no date",
         ),
-        ({}, [{**HEADLINES[0], "date": "3월"}], r"line 1: '3월' is no date; write dates as"),
-        ({}, [{**HEADLINES[0], "date": "2019-13-01"}], r"line 1: '2019-13-01' is no date"),
+        ({}, [{**HEADLINES[0], "date": "3월"}], r"line 1: '3월' is not a date; write dates as"),
+        ({}, [{**HEADLINES[0], "date": "2019-13-01"}], r"line 1: '2019-13-01' is not a date"),
         (
             {"after": "2020-99-99"},
             HEADLINES,
-            r"after = '2020-99-99' is no day; write it as 2020-01-31",
+            r"after = '2020-99-99' is not a day; write it as 2020-01-31",
         ),
     ],
 )

@@ -1,7 +1,7 @@
 """The forms: one file each, with `FORM`.
 
 `_base` has what they share, `_rules` the checks of texts that workers write; a file whose name begins with an underscore
-is no form. What a form of another package needs of them is exported here.
+is not a form. What a form of another package needs of them is exported here.
 """
 
 from nikawa.collect.forms._base import (

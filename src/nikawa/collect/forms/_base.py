@@ -1,4 +1,4 @@
-"""What forms share: common settings, the checks of a choice, the inputs that are shown, guidelines.
+"""Parts that forms share: common settings, the checks of a choice, the inputs that are shown, guidelines.
 
 A form that asks for texts of the worker's own is declared with `WritingForm` and checks them with `_rules.check_written`.
 """
@@ -17,7 +17,7 @@ from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, keeps_r
 from nikawa.records import Example, Span
 
 MISSING = object()
-"""What `only_answer` returns for an answer that holds something else."""
+"""What `only_answer` returns for an answer that contains other questions."""
 Labels = Annotated[tuple[str, ...], Meta(min_length=2, max_length=200)]
 Count = Annotated[int, Meta(ge=1, le=50)]
 WritingForm = partial(Form, script="write.js", gold_matches=keeps_rules)
@@ -36,13 +36,13 @@ class FormSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Settings of every form."""
 
     prompt: str = ""
-    """What the worker is asked, above the fields; empty: the form's own words."""
+    """The question above the fields; empty: the default text of the form."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    """What a label, an input or a field is called on the page, where it is not its own name."""
+    """Names of labels, inputs and fields on the page, by the names that are stored."""
 
 
 def only_answer(answer: Answer, question: str) -> Any:
-    """The answer to the one question of a form, None where there is none; `MISSING` where something else is there."""
+    """The answer to the only question of a form, None if it is missing; `MISSING` if the answer contains other questions."""
     return answer.get(question) if set(answer) <= {question} else MISSING
 
 
@@ -78,7 +78,7 @@ READING_ORDER = (
     "sentence2",
     "question",
 )
-"""How texts follow each other where nobody says: records are stored by the alphabet, a premise is read first."""
+"""The default order of texts. Records store inputs alphabetically, but a premise is read before its hypothesis."""
 
 
 def pick_texts(example: Example, names: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def list_choices(example: Example) -> list[str]:
 
 
 def parse_span(value: Any, length: int) -> tuple[int, int, str] | None:
-    """Start, end and label of something given as a span of a text so long; None where it is none.
+    """Start, end and label of a span in a text of this length; None if the value is not a valid span.
 
     >>> parse_span({"start": 0, "end": 3, "label": "PS"}, 10)
     (0, 3, 'PS')

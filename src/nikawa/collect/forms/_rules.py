@@ -30,7 +30,7 @@ _KO = re.compile(
     r"않|(?<![가-힣])안(?=\s|[되돼했하갔가왔오])|(?<![가-힣])못(?=\s|[하했되돼])|아니(?!라도|면)|아닌|아닙|없(?!이)|없이|말[고라](?=\s|$)"
 )
 _EN = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n['’]t\b",
+    r"\b(?:not|no(?:body|thing|where|ne|r)?|never|neither|cannot|without)\b|n['’]t\b",
     re.IGNORECASE,
 )
 
@@ -97,7 +97,7 @@ def check_texts(texts: list[str]) -> list[Problem]:
 
 
 def check_marked(text: str, start: Any, context: str, longest: int, where: str) -> list[Problem]:
-    """Whether a text was marked in a paragraph: it stands there at `start`, and is not longer than allowed.
+    """Whether a text was marked in a paragraph: the paragraph contains it at `start`, and it is not too long.
 
     `start` may be anything a page sends; `where` is the field a problem is shown at.
     """

@@ -17,7 +17,7 @@ from nikawa.records import Example
 
 
 class FurtherAnswers(FormSettings, frozen=True, kw_only=True):
-    """The question its judgements carry; where the answer stands is the question `start`."""
+    """The question of its judgements; the position of the answer is the question `start`."""
 
     question: str = "answer"
     longest: Count = 50

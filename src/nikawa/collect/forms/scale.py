@@ -36,11 +36,13 @@ class Scale(FormSettings, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not 1 <= (self.high - self.low) / self.step <= 100:
-            raise ValueError("the scale needs 2 to 101 numbers: low < high, and a step that fits")
+            raise ValueError(
+                "the scale needs 2 to 101 numbers; set low below high, and a step that fits"
+            )
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number; true and false are none."""
+    """Whether a value is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

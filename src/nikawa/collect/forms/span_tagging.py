@@ -1,4 +1,4 @@
-"""Tag stretches of characters, starting from labels made before (KLUE-NER).
+"""Tag spans of characters, starting from existing labels (KLUE-NER).
 
 An answer is `{"spans": [{"start": 0, "end": 3, "label": "PS"}]}`, counted in characters, the end exclusive; spans do
 not overlap. A control item is right where the F1 with its gold reaches the setting `share`.
@@ -38,7 +38,7 @@ class SpanTagging(FormSettings, frozen=True, kw_only=True):
 
 
 def parse_spans(value: Any, text: str) -> Spans | None:
-    """Spans in order; None where one is none, or two overlap."""
+    """Spans in order; None if one is invalid or two overlap."""
     if not isinstance(value, list | tuple):
         return None
     spans: Spans = []

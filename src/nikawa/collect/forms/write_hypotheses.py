@@ -34,7 +34,7 @@ class Hypotheses(FormSettings, frozen=True, kw_only=True):
     shortest: Annotated[int, Meta(ge=1)] = 5
     """Fewest characters of a hypothesis."""
     negated_alone: bool = False
-    """Whether the contradiction may be the only one with a negation; else the worker is told."""
+    """Whether the contradiction may be the only one with a negation; otherwise the worker sees a warning."""
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
@@ -53,7 +53,7 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
 
 
 def check_balance(texts: list[str], options: Options) -> list[Problem]:
-    """Length and negation tell the label where one hypothesis stands out (KLUE, 3.3)."""
+    """Problems of length and negation: a hypothesis that differs in them gives its label away (KLUE, 3.3)."""
     problems = []
     lengths = [len(text) for text in texts if text]
     if len(lengths) > 1 and max(lengths) > options.ratio * min(lengths):

@@ -33,7 +33,7 @@ class WriteQuestion(FormSettings, frozen=True, kw_only=True):
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
-    """So many different questions, each with an answer that stands in the paragraph where it says."""
+    """The required number of different questions, each with an answer that the paragraph contains at the given place."""
     pairs = only_answer(answer, options.question)
     if not isinstance(pairs, list) or len(pairs) != options.texts or not all(map(is_pair, pairs)):
         return [Problem(REFUSED)]

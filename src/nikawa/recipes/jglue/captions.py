@@ -97,7 +97,7 @@ class Coco(msgspec.Struct):
 
 
 def read_captions(path: Path) -> Iterator[Example]:
-    """The captions of a file, each with its image and where it stands."""
+    """The captions of a file, each with its image and its position."""
     rows = _coco(path) if path.suffix == ".json" else _lines(path)
     for line, name, image, text, more in rows:
         for part, what in ((name, "id"), (image, "image")):

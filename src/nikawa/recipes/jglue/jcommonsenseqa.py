@@ -98,7 +98,7 @@ def read_triples(path: Path, language: str) -> Iterator[Example]:
             cure = (
                 "write edge, relation (/r/...), start and end (/c/LANGUAGE/CONCEPT), tab-separated"
             )
-            raise BadInput("is no assertion of ConceptNet", file=path, line=number, cure=cure)
+            raise BadInput("is not an assertion of ConceptNet", file=path, line=number, cure=cure)
         if cells[2].startswith(here) and cells[3].startswith(here):
             try:
                 about = msgspec.json.decode(cells[4] if len(cells) > 4 else "{}", type=About)

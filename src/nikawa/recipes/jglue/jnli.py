@@ -81,9 +81,7 @@ def card(config: Any) -> Card:
         labels=f"A: an answer that at least {config.inference_votes} of {config.inference_workers} workers gave; C: contradictions written by workers, "
         f"confirmed by at least {config.inference_votes} of {config.inference_workers}, the opposite direction assigned without asking.",
         source="Captions of images: A two captions of one image, C a caption and a worker-written contradiction",
-        problems=(
-            "All contradictions are worker-written, so the label can be told in part from the style.",
-        ),
+        problems=("All contradictions are worker-written, so the style partly reveals the label.",),
     )
 
 

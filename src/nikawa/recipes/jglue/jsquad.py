@@ -317,7 +317,7 @@ RECIPE = Recipe(
     question="answers",
     notes=(
         "The paper ranks articles by their hyperlinks with a tool of its own; here the source says the rank.",
-        "The paper does not say how long paragraphs are, nor how many questions were asked of each.",
+        "The paper does not say how long paragraphs are, nor how many questions each of them has.",
         "An answer starts at the first occurrence of its text, as in the published files.",
     ),
 )

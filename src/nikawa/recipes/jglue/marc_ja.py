@@ -69,7 +69,7 @@ def read_reviews(path: Path) -> Iterator[Example]:
     for line, name, text, stars, more in _json(path) if ".jsonl" in path.name else _table(path):
         if stars not in range(1, 6):
             raise BadInput(
-                f"{stars} is no number of stars", file=path, line=line, cure="write 1 to 5"
+                f"{stars} is not a number of stars", file=path, line=line, cure="write 1 to 5"
             )
         yield Example(
             id=name,

@@ -22,7 +22,7 @@ JAPANESE = re.compile("[\u3041-\u30ff\u4e00-\u9fff々]")
 LATIN = re.compile(r"[A-Za-zＡ-Ｚａ-ｚ]{4,}")
 """Longer than the abbreviations that Japanese writes in Latin letters."""
 MAX_CHARS_PER_WORD = 6
-"""Characters of Japanese for a word of English beyond which a text is no translation of one
+"""Characters of Japanese for a word of English beyond which a text is not a translation of one
 sentence."""
 
 
@@ -94,7 +94,7 @@ MANY = (
     "同士",
 )
 NEGATION = re.compile(
-    r"\b(?:no|not|nobody|none|never|nothing|neither|nor|without|cannot)\b|n't\b", re.IGNORECASE
+    r"\b(?:no(?:body|thing|ne|r|t)?|never|neither|without|cannot)\b|n't\b", re.IGNORECASE
 )
 IMPLIED = re.compile(
     r"\b(?:un\w{3,}|in\w{5,}|dis\w{3,}|\w+less(?:ly)?|empty|deserted|few|hardly|barely|alone)\b",

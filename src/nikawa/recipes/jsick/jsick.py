@@ -1,4 +1,4 @@
-"""How JSICK was made (3.1 to 3.3): English pairs translated sentence by sentence, judged anew,
+"""How JSICK was made (3.1 to 3.3): English pairs translated sentence by sentence, judged again,
 adjudicated, tagged.
 """
 
@@ -111,9 +111,9 @@ def read_pairs(path: Path, licence: str) -> Iterator[Example]:
             cure = f"write it into each line, or into its meta: {', '.join(WORDS)}"
             raise BadInput(what, file=path, line=number, cure=cure)
         if str(line.split).lower() not in WORDS:
-            what = f"split {line.split!r} is none of {', '.join(WORDS)}"
+            what = f"split {line.split!r} is not one of {', '.join(WORDS)}"
             raise BadInput(what, file=path, line=number, cure=suggest(str(line.split), WORDS))
-        gold: dict[str, Any] = {}  # nobody who translates or judges sees it
+        gold: dict[str, Any] = {}  # hidden from translators and judges
         if line.label:
             gold["label"] = check_label(str(line.label).lower(), path, number)
         if line.relatedness != "":
@@ -185,7 +185,7 @@ def simulate_validation(example: Example, config: Any, random: Random) -> str:
 
 
 def simulate_inference(example: Example, config: Any, random: Random) -> str:
-    """A worker who goes by negation and shared characters, and errs at times."""
+    """A worker who decides by negation and shared characters, and sometimes errs."""
     premise, hypothesis = (example.inputs[name] for name in ("premise", "hypothesis"))
     alike = character_overlap(premise, hypothesis)
     likely = "entailment" if alike > 0.8 else "neutral"

@@ -1,5 +1,5 @@
 """How KLUE-NER was made (KLUE 3.4.1): pseudo-labels that workers correct, linguists check and
-researchers mend.
+researchers correct.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class KlueNer(Texts, kw_only=True):
     checkers: Positive = 2
     """Linguists who check what workers marked (3.4.1)."""
     correctors: Positive = 1
-    """Researchers who mend a sentence that was found wrong; the paper had six in all (3.4.1)."""
+    """Researchers who correct a sentence that was found wrong; the paper had six in all (3.4.1)."""
     inspectors: Positive = 1
     """People who look whether persons named are public figures; the paper does not say how many."""
     split: str = "0.6774,0.1613,0.1613"
@@ -81,7 +81,7 @@ def propose_entities(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def mark_entities(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
-    """The inputs as workers see them: the text, the entities as they stand, and both together to be
+    """The inputs as workers see them: the text, the current entities, and both together to be
     edited.
     """
     text, marked, end = sentence.inputs["text"], "", 0
@@ -128,7 +128,7 @@ def gather_tags(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def sort_by_check(inputs: Inputs, config: Any) -> Outcomes:
-    """Sentences every checker finds right; the others are to be mended."""
+    """Sentences every checker finds right; the others need correction."""
     answers = settled_answers(inputs, "check")
     for sentence in inputs.examples("tagged"):
         verdicts = answers.get(sentence.id, [])
@@ -207,7 +207,7 @@ def card(config: Any) -> Card:
         DATASET.card,
         config,
         title="Named entities, made as KLUE-NER was",
-        labels=f"Workers corrected the entities a machine proposed; {config.checkers} people checked them, and what was found wrong was mended.",
+        labels=f"Workers corrected the entities a machine proposed; {config.checkers} people checked them, and errors were corrected.",
         source=f"Sentences of at most {config.longest} characters in which a machine found an entity",
         problems=(
             "Sentences in which the machine found nothing are not here, so recall is measured on sentences it could read.",
@@ -232,7 +232,7 @@ KIND_NAMES = {
     "TI": "시간",
     "QT": "수량",
 }
-"""What workers read beside a marked entity."""
+"""The names that workers see next to a marked entity."""
 
 
 def show_entities(sentence: Example) -> dict[str, Any]:
@@ -288,7 +288,7 @@ RECIPE = Recipe(
         ),
         Stage(
             "tagged",
-            "entities that more than half of the workers marked; what one handed back is left out",
+            "entities that more than half of the workers marked; sentences that a worker reported are dropped",
             gather_tags,
             ("proposed", "tagging"),
         ),
@@ -327,7 +327,7 @@ RECIPE = Recipe(
         ),
         Stage(
             "mended",
-            "entities as they were checked or mended; sentences left with none go",
+            "entities as checked or corrected; sentences without entities are dropped",
             correct_tags,
             ("passed", "doubtful", "correction"),
             (),
@@ -366,7 +366,7 @@ RECIPE = Recipe(
     question="spans",
     notes=(
         "The paper does not say how many workers saw a sentence: one by default; of several, a span counts that more than half marked.",
-        "Linguists checked all, and what any of them finds wrong is mended here; the paper does not say which sentences its researchers mended.",
+        "Linguists checked all sentences, and everything that any of them finds wrong is corrected here; the paper does not say which sentences its researchers corrected.",
         "Entities are spans of characters that do not overlap; records written as .conll are character BIO rows.",
     ),
 )

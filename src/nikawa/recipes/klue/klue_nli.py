@@ -129,7 +129,7 @@ REPORTS = (*ETHICS, "undecidable")
 """How a writer hands premises back."""
 _FORMULA = re.compile(r"[=≠≤≥±√∑∫]|^\s*(?:[-•*▲■]|\d+[.)])\s")
 _ENDINGS = frozenset("다요죠네군나걸듯데지어아야해봐라")
-"""Last syllables of declarative predicates, beside nouns made of verbs (-음, -함)."""
+"""Last syllables of declarative predicates, and of nouns made from verbs (-음, -함)."""
 
 
 def fault(text: str, config: Any) -> str:
@@ -155,7 +155,7 @@ def is_statement(text: str) -> bool:
 
 
 def simulate_hypotheses(example: Example, config: Any, random: Random) -> list[str] | str:
-    """Made-up hypotheses: the end of the premise, its denial, something beside it.
+    """Made-up hypotheses: the end of the premise, its denial, and something unrelated.
 
     Some premises are handed back.
     """
@@ -217,7 +217,10 @@ def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
     ):
         example = outcome.example
         if example.meta["style"] not in (FORMAL, COLLOQUIAL):
-            what, line = f"{example.meta['style']!r} is no style", int(example.meta[FROM]["line"])
+            what, line = (
+                f"{example.meta['style']!r} is not a style",
+                int(example.meta[FROM]["line"]),
+            )
             cure = f"write {FORMAL} or {COLLOQUIAL}"
             raise BadInput(what, file=path, line=line, cure=cure)
         why = fault(example.inputs["text"], config) if isinstance(outcome, Kept) else ""
@@ -334,7 +337,7 @@ def card(config: Any) -> Card:
         labels=f"At least {config.votes} equal labels of the writer's intention and {config.validators} validators; other pairs were dropped.",
         source=f"Sentences of {config.shortest} to {config.longest} characters, formal and colloquial",
         problems=(
-            "Hypotheses were written to a label, so the label can be told in part from them; dev and test hold the sets where this is least so.",
+            "Hypotheses were written for a label, so they partly reveal it; dev and test contain the sets where they reveal the least.",
         ),
     )
 
@@ -448,9 +451,9 @@ RECIPE = Recipe(
     check=check,
     question="label",
     notes=(
-        "Whether a sentence is a proposition with a predicate is told by its form, roughly; writers skip what is none.",
-        "Whoever wrote for a premise may not validate its pairs.",
-        "Dev and test hold intact sets alone: three pairs, each with the label that was meant, as in the published dev set.",
+        "A rough check of the form decides whether a sentence is a proposition with a predicate; writers skip the others.",
+        "A worker who wrote for a premise may not validate its pairs.",
+        "Dev and test contain only complete sets: three pairs, each with the label that was meant, as in the published dev set.",
         "The paper ranks hypotheses by a fine-tuned encoder; the default here is a linear model on characters (model).",
     ),
 )

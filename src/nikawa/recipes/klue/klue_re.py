@@ -1,5 +1,5 @@
 """How KLUE-RE was made (KLUE 3.5.1): entity pairs from a knowledge base and by chance, three
-workers a pair, 30 relations.
+workers per pair, 30 relations.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
             raise BadInput("is no triple", file=path, line=number, cure=cure)
         subject, relation, object_ = cells
         if relation not in LABELS:
-            what, cure = f"{relation!r} is no relation", suggest(relation, LABELS)
+            what, cure = f"{relation!r} is not a relation", suggest(relation, LABELS)
             raise BadInput(what, file=path, line=number, cure=cure)
         known = triples.get((subject, object_), ())
         triples[subject, object_] = tuple(dict.fromkeys((*known, relation)))
@@ -178,7 +178,7 @@ def pair_by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def pair_by_chance(inputs: Inputs, config: Any) -> Outcomes:
-    """Pairs drawn uniformly from all of a sentence, beside those the knowledge base gave."""
+    """Pairs drawn uniformly from all of a sentence, in addition to those from the knowledge base."""
     known = {pair.id for pair in inputs.examples("knowledge")}
     for sentence in inputs.examples("detected"):
         pairs = shuffle(_pairs(sentence), config.seed, "chance")
@@ -248,12 +248,12 @@ class KlueRe(Reviewed, kw_only=True):
     workers: Positive = 3
     """Workers who label a pair (step 5)."""
     votes: Positive = 2
-    """Equal answers that make a label; other pairs are adjudicated. The paper at hand ends before
+    """Equal answers that make a label; other pairs are adjudicated. The available text of the paper ends before
     it says."""
     adjudicators: Positive = 1
-    """People who decide on pairs without such a majority; the paper at hand ends before it says."""
+    """People who decide on pairs without such a majority; the available text of the paper ends before it says."""
     correctors: One = 1
-    """Workers who mend wrong boundaries of entities (step 3; the paper does not say how many)."""
+    """Workers who correct wrong boundaries of entities (step 3; the paper does not say how many)."""
     no_relation: Annotated[float, Meta(gt=0, le=1)] = 1.0
     """Share of no_relation in the release, at most; 1 leaves the workers' own share."""
     split: str = "0.6764,0.1618,0.1618"
@@ -261,7 +261,7 @@ class KlueRe(Reviewed, kw_only=True):
 
 
 def set_aside(inputs: Inputs, config: Any) -> Outcomes:
-    """Pairs nobody handed back, those reported for what they say, and those whose entities are
+    """Pairs without reports, those reported for their content, and those whose entities are
     marked wrong.
     """
     judged = answers_of(inputs.judgements(ASKED[0]))
@@ -398,7 +398,7 @@ def card(config: Any) -> Card:
         labels=f"Chosen by {config.votes} of {config.workers} workers for entity pairs drawn from a knowledge base or at random; other pairs were adjudicated.",
         source="Sentences in which a machine found a person or an organisation and another entity",
         problems=(
-            "Entities were found by machine; workers mended boundaries where they reported them, types are the machine's.",
+            "Entities were found by machine; workers corrected boundaries that were reported, types are the machine's.",
         ),
     )
 
@@ -490,7 +490,7 @@ RECIPE = Recipe(
         ),
         Stage(
             "checked",
-            "pairs nobody handed back, pairs reported, pairs marked wrong",
+            "pairs without reports, reported pairs, wrongly marked pairs",
             set_aside,
             (*PAIRS, ASKED[0]),
             (),
@@ -505,7 +505,7 @@ RECIPE = Recipe(
         ),
         Ask(
             "boundaries",
-            "where the two entities stand",
+            "the positions of the two entities",
             ("misplaced",),
             "span-tagging",
             "boundaries",
@@ -525,7 +525,7 @@ RECIPE = Recipe(
         ),
         Stage(
             "remarked",
-            "pairs with mended boundaries",
+            "pairs with corrected boundaries",
             correct_boundaries,
             ("misplaced", "boundaries"),
         ),
@@ -533,7 +533,7 @@ RECIPE = Recipe(
             ASKED[1],
             ("remarked",),
             "workers",
-            "the relation of two entities whose boundaries were mended",
+            "the relation of two entities whose boundaries were corrected",
             simulate_relation,
         ),
         Stage(
@@ -579,6 +579,6 @@ RECIPE = Recipe(
     notes=(
         "The paper does not print which relations are shown first for which types; build_relations.py holds the table used here.",
         "The paper does not say how often two entities may meet, nor how many pairs of a sentence were drawn by chance.",
-        "The paper at hand ends before it says how three answers made a label and how the splits were made: here two of three, an adjudicator for the rest, and sentences kept whole.",
+        "The available text of the paper ends before it says how three answers made a label and how the splits were made: here two of three, an adjudicator for the rest, and sentences kept whole.",
     ),
 )

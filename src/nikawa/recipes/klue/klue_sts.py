@@ -199,7 +199,7 @@ class KlueSts(Reviewed, kw_only=True):
     """Score from which a pair is a paraphrase, and from which little word overlap is preferred in
     dev and test (3.2.1)."""
     analyser: str = "ko"
-    """What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between
+    """What cuts the words whose overlap is measured (3.2.1: MeCab); none for words separated by
     blanks."""
 
 
@@ -247,7 +247,7 @@ def score_pairs(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def left_out(table: Any, config: Any) -> dict[str, str]:
-    """The workers below a limit, and which; a figure that cannot be computed is no reason."""
+    """The workers below a limit, and which; a figure that cannot be computed is not a reason."""
     from nikawa.aggregation.workers import Limit, quality
 
     rules = (f"r<{config.least_r:.2f}", f"alpha<{config.least_alpha:.2f}")
@@ -309,7 +309,7 @@ def by_design(config: Any) -> tuple[KnownFinding, ...]:
     return (
         KnownFinding(
             check="leaked-sentences",
-            reason="a query is paired by its intent and with another one (KLUE 3.2.1), and the split goes by scores",
+            reason="a query is paired by its intent and with another one (KLUE 3.2.1), and the split is made by scores",
         ),
         *(
             KnownFinding(check="giveaway", where=f"{name} in *", reason=made)
@@ -434,7 +434,7 @@ RECIPE = Recipe(
     notes=(
         "Algorithm 1 is followed for greedy matching; the paper's prose describes another order (the best pair of all first).",
         "The paper does not say which sentences were translated and which matched, nor how many pairs an intent gave.",
-        "Scores are the exact mean, as in the published files, with the rounded one beside; the paper speaks of rounding up, the files are rounded to the nearest.",
+        "Scores are the exact mean, as in the published files, with the rounded one next to it; the paper speaks of rounding up, the files are rounded to the nearest.",
         "Workers passed a pilot first; nikawa collect has qualification tests for that.",
     ),
 )

@@ -1,5 +1,4 @@
-"""What workers hand back, and what becomes of it: dropped, or looked at once more (KLUE 1.1 and 3.1
-to 3.5).
+"""Items that workers report: they are dropped or reviewed (KLUE 1.1 and 3.1 to 3.5).
 
 An answer may be the word of a report instead: `personal` (identifies a person), `hate`, `bias`, and
 what a recipe adds. Items that were reported go to a reviewer, who keeps or discards them.
@@ -100,7 +99,7 @@ def note_reports(item: Example, words: Iterable[str]) -> Example:
 
 
 def readmit_items(inputs: Inputs, config: Any) -> Outcomes:
-    """What nobody reported, and what most reviewers keep of the rest."""
+    """Items without reports, and reported items that most reviewers keep."""
     for item in inputs.examples("unreported"):
         yield Kept(item, "nobody reported it")
     yield from kept_on_review(inputs, config)
@@ -133,7 +132,7 @@ def ask_for_review(
     """Ask whether what workers reported must go.
 
     `show` gives the items as reviewers see them, `names` what is called otherwise on their page. What workers reported an item
-    for is shown beside it.
+    for is shown next to it.
     """
     page_names = {} if names is None else dict(names)
 

@@ -100,7 +100,7 @@ def read_lexicon(path: Path, types: Sequence[str]) -> Lexicon:
         word, tab, kind = line.partition("\t")
         if not tab or not word.strip():
             raise BadInput(
-                "is no entity, tab and type", file=path, line=number, cure="write 서울<TAB>LC"
+                "is not an entity, tab and type", file=path, line=number, cure="write 서울<TAB>LC"
             )
         kind = kind.strip()
         _check(kind, types, path, number)
@@ -110,7 +110,7 @@ def read_lexicon(path: Path, types: Sequence[str]) -> Lexicon:
         try:
             lexicon.patterns.append((re.compile(word.removeprefix(PATTERN)), kind))
         except re.error as problem:
-            what = f"{word!r} is no regular expression: {problem}"
+            what = f"{word!r} is not a regular expression: {problem}"
             raise BadInput(what, file=path, line=number, cure="correct it") from None
     for word in lexicon.words:
         lengths = lexicon.lengths.setdefault(word[0], [])
@@ -122,7 +122,7 @@ def read_lexicon(path: Path, types: Sequence[str]) -> Lexicon:
 def _check(kind: str, types: Sequence[str], path: Path, number: int | None = None) -> None:
     if kind not in types:
         raise BadInput(
-            f"{kind!r} is no type of entity", file=path, line=number, cure=suggest(kind, types)
+            f"{kind!r} is not a type of entity", file=path, line=number, cure=suggest(kind, types)
         )
 
 
@@ -196,7 +196,7 @@ def parse_spans(line: str, text: str, types: Sequence[str], path: Path) -> list[
     try:
         spans = msgspec.json.decode(line, type=list[Span])
     except msgspec.DecodeError:
-        what = f"answered {line!r}, which is no list of spans"
+        what = f"answered {line!r}, which is not a list of spans"
         raise BadInput(
             what, file=path, cure='write a line such as [{"start": 0, "end": 2, "label": "LC"}]'
         ) from None

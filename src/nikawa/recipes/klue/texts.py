@@ -20,7 +20,7 @@ from nikawa.records import Example, Origin, Span
 Splitter = Callable[[Sequence[Example], Mapping[str, int], Any], Mapping[str, Sequence[Example]]]
 """(examples, size of each part, settings) -> the examples of each part."""
 FIELDS = ("source", "date", "category", "intent", "topic", "style", "round_trip")
-"""What a line may say of its text beside url and licence."""
+"""Fields that a line may have in addition to url and licence."""
 CLEANING = (
     "invisible",
     "compose",
@@ -40,7 +40,7 @@ CLEANING = (
 
 
 class Line(msgspec.Struct):
-    """A text of a JSON line; in records the values stand in `inputs` and `meta`.
+    """A text of a JSON line; in records the values are in `inputs` and `meta`.
 
     What else it holds is passed over.
     """
@@ -138,7 +138,7 @@ def _spans(line: Line, given: str, text: str, path: Path, number: int) -> dict[s
 
 
 def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:
-    """`스포츠=9000` and the like as numbers by name.
+    """Entries such as `스포츠=9000` as numbers by name.
 
     >>> counts_of(("airbnb=7375", "policy=2956"), "pairs")
     {'airbnb': 7375, 'policy': 2956}
@@ -147,7 +147,7 @@ def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:
     for entry in entries:
         name, sign, number = entry.rpartition("=")
         if not sign or not name.strip() or not number.strip().isdecimal():
-            what = f"the setting {setting} holds {entry!r}, which is no name with a number"
+            what = f"the setting {setting} holds {entry!r}, which is not a name with a number"
             raise BadInput(what, cure=f'write {setting} = ["NAME=NUMBER"]')
         counts[name.strip()] = int(number)
     return counts
@@ -173,7 +173,7 @@ def draw_by_group(
 
 
 def words_of(analyser_name: str) -> Callable[[str], list[str]]:
-    """The words of a text: what stands between blanks, or the morphemes an analyser finds."""
+    """The words of a text: separated by blanks, or the morphemes an analyser finds."""
     if analyser_name == "none":
         return str.split
     from nikawa.text import analyser
@@ -197,7 +197,7 @@ def split_texts(
 ) -> Outcomes:
     """Sort the items of a set into train, dev and test, in their order.
 
-    `splitter` is one of `nikawa split`, called with `settings` beside the seed. `rule` says why an
+    `splitter` is one of `nikawa split`, called with `settings` and the seed. `rule` says why an
     example is in its part.
     """
     from nikawa.splitting.base import SplitterSettings, parse_sizes

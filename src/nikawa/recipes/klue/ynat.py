@@ -79,7 +79,7 @@ class Ynat(Reviewed, kw_only=True):
     """Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not
     say how many)."""
     analyser: str = "none"
-    """What cuts terms for that: an analyser, or none for what stands between blanks."""
+    """What cuts terms for that: an analyser, or none for words separated by blanks."""
 
 
 def is_day(text: str) -> bool:
@@ -100,7 +100,10 @@ def take_headlines(inputs: Inputs, config: Any) -> Outcomes:
         if not is_day(meta["date"]):
             cure = "write dates as 2020-01-31"
             raise BadInput(
-                f"{meta['date']!r} is no date", file=path, line=int(meta["from"]["line"]), cure=cure
+                f"{meta['date']!r} is not a date",
+                file=path,
+                line=int(meta["from"]["line"]),
+                cure=cure,
             )
         if isinstance(outcome, Kept) and meta["category"] not in LABELS:
             yield Dropped(outcome.example, "another section", meta["category"])
@@ -190,7 +193,7 @@ def check(config: Any) -> None:
     for name in ("since", "until", "after"):
         if not is_day(getattr(config, name)):
             raise BadInput(
-                f"{name} = {getattr(config, name)!r} is no day", cure="write it as 2020-01-31"
+                f"{name} = {getattr(config, name)!r} is not a day", cure="write it as 2020-01-31"
             )
     check_votes("votes", "workers", config)
     counts_of(config.sections, "sections")

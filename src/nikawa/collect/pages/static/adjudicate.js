@@ -3,7 +3,7 @@ import { attend, messages, promptOf } from "./form.js";
 import { held, keyOf } from "./keys.js";
 import { foreign, get, make, number, say, send, words } from "./owner.js";
 import { clearProblems, refuse } from "./problems.js";
-import { told } from "./told.js";
+import { answerText } from "./answer-text.js";
 
 const byId = (name) => document.getElementById(name);
 let form = null;
@@ -28,7 +28,7 @@ function side(one) {
   const people = one.sides.map((each) => make("li", {}, foreign(each.worker),
     each.seconds === null ? "" : ` (${say("seconds_of", { seconds: number(each.seconds) })})`, each.comment ? make("q", { dir: "auto" }, each.comment) : ""));
   const take = make("button", { type: "button", class: "choice", "aria-pressed": "false", onclick: () => fill(one.answer, take) },
-    make("span", { dir: "auto" }, ...told(one.answer, current)));
+    make("span", { dir: "auto" }, ...answerText(one.answer, current)));
   const faults = (one.sides[0].problems ?? []).map((problem) => make("li", { class: "problem" }, problem));
   return make("div", { class: "side" }, take, make("p", { class: "count" }, say("times_given", { count: one.sides.length })),
     make("ul", {}, ...people, ...faults));
@@ -53,7 +53,7 @@ function putAside() {
 }
 
 function decision(row) {
-  return make("div", { class: "decision" }, make("p", {}, make("strong", {}, foreign(say("decided", { person: row.person }))), " ", make("span", { dir: "auto" }, ...told(row.answer, current))),
+  return make("div", { class: "decision" }, make("p", {}, make("strong", {}, foreign(say("decided", { person: row.person }))), " ", make("span", { dir: "auto" }, ...answerText(row.answer, current))),
     make("p", { dir: "auto" }, row.reason), make("time", { datetime: row.at, class: "hint" }, new Date(row.at).toLocaleString(document.documentElement.lang)));
 }
 

@@ -17,7 +17,7 @@ let spent = 0; // milliseconds the item was in sight
 let since = null;
 let timers = {};
 let checks = 0;
-let touched = false; // whether the worker has seen to the answer on the page, or there is none yet
+let touched = false; // whether the worker has changed the answer on the page, or the page has no answer yet
 let shownAt = 0;
 
 const GLANCE = 1000; // milliseconds: what comes filled in and is sent sooner was not looked at
@@ -86,7 +86,7 @@ async function insist(path, body) {
   }
 }
 
-// One submission at a time: it is written down before it is sent, so that a reload sends it again with the same key.
+// One submission at a time: it is stored before it is sent, so that a reload sends it again with the same key.
 async function deliver(pending) {
   setBusy(true);
   kept.set("pending", pending);

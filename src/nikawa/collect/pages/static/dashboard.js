@@ -7,13 +7,13 @@ import {
 } from "./owner.js";
 
 const EVERY = 5000; // milliseconds
-const KEPT = 2100; // for so long the server may answer with the figures it has
+const KEPT = 2100; // for this long the server may answer with cached figures
 const byId = (name) => document.getElementById(name);
 const drawn = {};
 
 function show(name, data, parts) {
   const text = JSON.stringify(data);
-  if (drawn[name] === text) return; // what did not change keeps its place, its focus and its scrolling
+  if (drawn[name] === text) return; // parts that did not change keep their position, focus and scrolling
   drawn[name] = text;
   byId(name).querySelector(".content").replaceChildren(...parts());
 }
@@ -23,17 +23,17 @@ function progress(found) {
   const currency = currencyName(found.pay.currency, document.documentElement.lang);
   const paid = each || found.pay.paid ? [[say("per_item", { currency }), each], [say("paid", { currency }), found.pay.paid]] : [];
   const rows = ["in_hand", "set_aside", "withdrawn", "uncounted"].map((name) => [words[name], found[name]]);
-  const counts = [[words.answers, found.done], [words.asked, found.asked], ...rows]; // the two are held against each other
+  const counts = [[words.answers, found.done], [words.asked, found.asked], ...rows]; // compared with each other
   const facts = [...counts, [words.hours, found.hours], ...paid];
-  const told = say("complete", { complete: number(found.complete), items: number(found.items) });
-  return [make("progress", { max: String(found.asked || 1), value: String(found.done), "aria-label": words.progress }), make("p", { id: "complete" }, told),
+  const summary = say("complete", { complete: number(found.complete), items: number(found.items) });
+  return [make("progress", { max: String(found.asked || 1), value: String(found.done), "aria-label": words.progress }), make("p", { id: "complete" }, summary),
     make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, number(value)))))];
 }
 
 // Only alpha comes at several levels.
 function measureName({ name, level }) {
-  const told = words[`measure_${name}`] ?? name;
-  return name === "alpha" ? `${told} (${words[`level_${level}`] ?? level})` : told;
+  const title = words[`measure_${name}`] ?? name;
+  return name === "alpha" ? `${title} (${words[`level_${level}`] ?? level})` : title;
 }
 
 function agreement({ found, writes }) {
@@ -67,7 +67,7 @@ async function change(path, heading, body) {
   if (reason && await post(path, { ...body, reason })) setTimeout(refresh, KEPT);
 }
 
-// Names that look alike are told apart by the characters that not all of them have.
+// Names that look alike are shown with the characters in which they differ.
 const codes = (name, group) => [...new Set(name)].filter((one) => !group.every((other) => other.includes(one))).map((one) => `U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
 
 function workers({ rows, judged, alike }) {
@@ -79,12 +79,12 @@ function workers({ rows, judged, alike }) {
   const cells = [...rows].sort((a, b) => (known[b.name]?.flags.length ?? 0) - (known[a.name]?.flags.length ?? 0) || b.answered - a.answered).map((row) => {
     const one = known[row.name] ?? { agreement: null, seconds: row.mean_seconds, flags: [] };
     const share = one.agreement === null ? "–" : `${percent(one.agreement)} (${percent(one.low)}\u00a0–\u00a0${percent(one.high)})`;
-    return [foreign(row.name), make("span", {}, words[`state_${row.state}`] ?? row.state, row.reason ? make("small", { class: "why", dir: "auto" }, reasonOf(row.reason)) : ""), number(row.answered), share, number(one.seconds),
+    return [foreign(row.name), make("span", {}, make("span", { class: "state" }, words[`state_${row.state}`] ?? row.state), row.reason ? make("small", { class: "why", dir: "auto" }, reasonOf(row.reason)) : ""), number(row.answered), share, number(one.seconds),
       row.gold ? `${percent(row.gold_accuracy)} (${row.gold})` : "–", number(row.earned), row.code ? make("code", {}, row.code) : "–", flags(one.flags), owner ? act(row) : ""];
   });
   const notes = alike.map((group) => make("li", {}, ...group.flatMap((name, place) => [place ? ", " : "", foreign(name), ` (${codes(name, group)})`])));
-  const told = notes.length ? [make("p", { class: "notice" }, words.look_alikes), make("ul", { id: "look-alikes" }, ...notes)] : [];
-  return [...told, map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.code, words.flags, ""], cells)];
+  const warning = notes.length ? [make("p", { class: "notice" }, words.look_alikes), make("ul", { id: "look-alikes" }, ...notes)] : [];
+  return [...warning, map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.code, words.flags, ""], cells)];
 }
 
 function time({ under, items }) {
@@ -110,12 +110,12 @@ function flagged({ items, reports }) {
 
 const clock = (date) => date.toLocaleTimeString(document.documentElement.lang);
 
-// The oldest of them counts: what the page shows is at least as new.
-function analysed(told) {
-  if (!told.length) return "";
-  const working = told.some((one) => one.working);
-  if (told.some((one) => one.at === null)) return working ? words.analysing_first : "";
-  return say(working ? "analysing" : "analysed", { time: clock(new Date(1000 * Math.min(...told.map((one) => one.at)))) });
+// The oldest analysis counts: everything on the page is at least as new.
+function analysed(analyses) {
+  if (!analyses.length) return "";
+  const working = analyses.some((one) => one.working);
+  if (analyses.some((one) => one.at === null)) return working ? words.analysing_first : "";
+  return say(working ? "analysing" : "analysed", { time: clock(new Date(1000 * Math.min(...analyses.map((one) => one.at)))) });
 }
 
 async function refresh() {
@@ -150,10 +150,10 @@ document.querySelector("#audit details")?.addEventListener("toggle", async (even
   const rows = event.target.open ? await get("/owner/audit?latest=1") : null;
   if (!rows) return;
   const worded = (name, value) => (name === "role" ? words[`role_${value}`] ?? value : name === "reason" ? reasonOf(value) : value);
-  const told = (detail) => Object.entries(detail).map(([name, value]) => `${words[`detail_${name}`] ?? name}: ${worded(name, value)}`).join(", ");
+  const detailText = (detail) => Object.entries(detail).map(([name, value]) => `${words[`detail_${name}`] ?? name}: ${worded(name, value)}`).join(", ");
   const actor = (who) => (["command", "server"].includes(who) ? words[`who_${who}`] : who);
   byId("audit").querySelector(".content").replaceChildren(table([words.at, words.who, words.what, words.detail],
-    rows.map((row) => [new Date(row.at).toLocaleString(document.documentElement.lang), foreign(actor(row.who)), words[`did_${row.what.replaceAll(" ", "-")}`] ?? row.what, foreign(told(row.detail))]), 20));
+    rows.map((row) => [new Date(row.at).toLocaleString(document.documentElement.lang), foreign(actor(row.who)), words[`did_${row.what.replaceAll(" ", "-")}`] ?? row.what, foreign(detailText(row.detail))]), 20));
 });
 
 async function keepOn() {

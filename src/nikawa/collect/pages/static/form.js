@@ -1,4 +1,4 @@
-// What a form's script works with: words, elements, and the desk it stands on, which is a worker's page or the owner's.
+// Tools for the script of a form: messages, elements, and the page that shows it (the worker's or the owner's).
 // A script calls start({ show, fill, read, ... }); nothing here knows which form it is.
 const work = document.getElementById("work");
 export const messages = JSON.parse(work.dataset.messages);
@@ -31,7 +31,7 @@ export function make(tag, given = {}, ...children) {
 
 // form: { show(item), fill(answer, item, fresh), read(), live?, filled?(item), key?({ key }), keys?: [[key, message]],
 // prompt?(item): the message that asks, where it is not "prompt"; values?(item): what that message names }
-// filled: whether a fresh item comes with something that could be sent as it stands
+// filled: whether a fresh item comes with something that could be sent without changes
 export function start(given) {
   form = given;
   desk?.begin(form);

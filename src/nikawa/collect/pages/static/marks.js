@@ -5,26 +5,26 @@ import { LONG, language, make, textLanguage } from "./form.js";
 const words = new Intl.Segmenter(textLanguage || language, { granularity: "word" });
 const sentences = new Intl.Segmenter(textLanguage || language, { granularity: "sentence" });
 
-// The text in pieces: plain ones, and marks { start, end, label, kind } that do not overlap.
+// The text as parts: plain ones, and marks { start, end, label, kind } that do not overlap.
 export function marked(text, marks, cursor = null) {
   const chars = [...text];
   const cuts = new Set([0, chars.length, ...marks.flatMap(({ start, end }) => [start, end])]);
   if (cursor) { cuts.add(cursor.start); cuts.add(cursor.end); }
   const ends = [...cuts].sort((one, other) => one - other);
-  const pieces = [];
-  if (cursor && cursor.end === 0) pieces.push(make("span", { class: "caret", "aria-hidden": "true" }));
+  const parts = [];
+  if (cursor && cursor.end === 0) parts.push(make("span", { class: "caret", "aria-hidden": "true" }));
   for (let n = 0; n + 1 < ends.length; n += 1) {
     const [start, end] = [ends[n], ends[n + 1]];
     const mark = marks.find((found) => found.start <= start && end <= found.end);
     const picked = cursor && cursor.start <= start && end <= cursor.end;
-    const piece = make(mark ? "mark" : "span", { "data-start": String(start) }, chars.slice(start, end).join(""));
-    if (mark) piece.className = `mark mark-${mark.kind}`;
-    if (picked) piece.classList.add("picked");
-    if (mark && mark.end === end) piece.dataset.label = mark.label;
-    pieces.push(piece);
-    if (cursor && cursor.start === cursor.end && cursor.end === end) pieces.push(make("span", { class: "caret", "aria-hidden": "true" }));
+    const part = make(mark ? "mark" : "span", { "data-start": String(start) }, chars.slice(start, end).join(""));
+    if (mark) part.className = `mark mark-${mark.kind}`;
+    if (picked) part.classList.add("picked");
+    if (mark && mark.end === end) part.dataset.label = mark.label;
+    parts.push(part);
+    if (cursor && cursor.start === cursor.end && cursor.end === end) parts.push(make("span", { class: "caret", "aria-hidden": "true" }));
   }
-  return pieces;
+  return parts;
 }
 
 function boundaries(segmenter, text) {
@@ -50,10 +50,10 @@ export function selectable(host, on) {
   }
 
   function offset(node, inside) {
-    const piece = (node.nodeType === Node.TEXT_NODE ? node.parentElement : node).closest?.("[data-start]");
-    if (!piece || !host.contains(piece)) return null;
-    const before = node.nodeType === Node.TEXT_NODE ? [...node.data.slice(0, inside)].length : inside ? [...piece.textContent].length : 0;
-    return Number(piece.dataset.start) + before;
+    const part = (node.nodeType === Node.TEXT_NODE ? node.parentElement : node).closest?.("[data-start]");
+    if (!part || !host.contains(part)) return null;
+    const before = node.nodeType === Node.TEXT_NODE ? [...node.data.slice(0, inside)].length : inside ? [...part.textContent].length : 0;
+    return Number(part.dataset.start) + before;
   }
 
   function trimmed() {
@@ -63,7 +63,7 @@ export function selectable(host, on) {
     return { start, end };
   }
 
-  function told() {
+  function notifySelection() {
     const { start, end } = trimmed();
     on.pick?.(start, end, chars.slice(start, end).join(""));
   }
@@ -82,7 +82,7 @@ export function selectable(host, on) {
   function released() {
     setTimeout(() => {
       fromPointer();
-      if (!getSelection().isCollapsed) told();
+      if (!getSelection().isCollapsed) notifySelection();
     });
   }
 
@@ -92,7 +92,7 @@ export function selectable(host, on) {
     visible = true;
     getSelection().removeAllRanges();
     draw();
-    if (extend) told(); else on.touch?.(focus, chars[focus] ?? "");
+    if (extend) notifySelection(); else on.touch?.(focus, chars[focus] ?? "");
   }
 
   const after = (list) => list.find((place) => place > focus) ?? chars.length;
@@ -127,7 +127,7 @@ export function selectable(host, on) {
   document.addEventListener("selectionchange", function follow() {
     if (!host.isConnected) { document.removeEventListener("selectionchange", follow); return; } // another item is shown
     fromPointer();
-    if (!getSelection().isCollapsed && matchMedia("(pointer: coarse)").matches && host.contains(getSelection().anchorNode)) told();
+    if (!getSelection().isCollapsed && matchMedia("(pointer: coarse)").matches && host.contains(getSelection().anchorNode)) notifySelection();
   });
 
   return {

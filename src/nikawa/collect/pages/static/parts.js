@@ -1,4 +1,4 @@
-// Pieces of forms: texts of an item, groups of choices, fields to write in.
+// Parts of forms: texts of an item, groups of choices, fields to write in.
 import { LONG, changed, make, messages, nameOf, say, settings, submit } from "./form.js";
 import { marked } from "./marks.js";
 

@@ -1,4 +1,4 @@
-// What is wrong with an answer, said beside the field it is about.
+// The problems of an answer, shown next to the fields they concern.
 const byId = (name) => document.getElementById(name);
 
 export function clearProblems() {
@@ -8,7 +8,7 @@ export function clearProblems() {
   for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
 }
 
-// Each problem beside the field it is about; what has no field goes to the general place. Gives the first field.
+// Shows each problem next to its field; problems without a field go to the general place. Returns the first field.
 export function mark(problems) {
   let first = null;
   for (const problem of problems) {

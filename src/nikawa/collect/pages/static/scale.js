@@ -10,7 +10,7 @@ const values = Array.from({ length: Math.round((high - low) / step) + 1 }, (_, p
 function entry(value) {
   const anchor = own ? anchors[value] : messages[`anchor_${value}`];
   const single = Number.isInteger(value) && value >= 0 && value <= 9;
-  const said = [value, anchor].filter((part) => part !== undefined).join(" "); // the number is a part of what is heard
+  const said = [value, anchor].filter((part) => part !== undefined).join(" "); // screen readers speak the number too
   return { value, said, name: single ? anchor ?? "" : said, key: single ? String(value) : "" };
 }
 

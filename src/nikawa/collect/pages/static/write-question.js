@@ -10,7 +10,7 @@ let active = 0;
 let paragraph = null;
 let context = "";
 
-const placeOf = (text) => [...context.slice(0, Math.max(0, context.indexOf(text)))].length; // where nobody said it
+const placeOf = (text) => [...context.slice(0, Math.max(0, context.indexOf(text)))].length; // if the answer does not say it
 
 function answerBox(place) {
   const shown = make("output", { class: "answer", "data-where": `answer-${place}`, tabindex: "-1" });

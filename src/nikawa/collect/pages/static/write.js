@@ -16,7 +16,7 @@ start({
   live: true,
   keys: [["Enter", "key_next"]],
   show({ inputs }) {
-    const { answer, begun, ...shown } = inputs; // the right choice is told in the list, what is begun in its field
+    const { answer, begun, ...shown } = inputs; // the list marks the correct choice, the field shows the draft
     showTexts(shown);
     if (inputs.choices) showChoices({ ...inputs, answer });
     const rows = inputs.choices && texts ? 1 : 2;

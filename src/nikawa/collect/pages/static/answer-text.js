@@ -1,10 +1,10 @@
-// An answer of any form in words: labels by their names, spans by the text they hold, choices by what they say.
+// An answer of any form as text: labels by their names, spans by their text, choices by their wording.
 import { make, nameOf, settings } from "./form.js";
 
 const slice = (text, start, end) => [...text].slice(start, end).join("");
 
 function line(...parts) {
-  return make("span", { class: "told" }, ...parts);
+  return make("span", { class: "answer-text" }, ...parts);
 }
 
 function one(value, { inputs }, place, count) {
@@ -20,8 +20,8 @@ function one(value, { inputs }, place, count) {
   return line(JSON.stringify(value));
 }
 
-// Where an answer stands is told by the form itself, so `start` is left out.
-export function told(answer, item) {
+// The form itself shows the place of an answer, so `start` is skipped.
+export function answerText(answer, item) {
   const parts = Object.entries(answer).filter(([question]) => question !== "start").flatMap(([, value]) =>
     (Array.isArray(value) ? value.map((each, place) => one(each, item, place, value.length)) : [one(value, item)]));
   return parts.length ? parts : ["–"];
