@@ -6,7 +6,7 @@ import importlib.util
 import re
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -88,6 +88,14 @@ def test_lists_become_what_python_markdown_reads() -> None:
         "",
         "After",
     ]
+
+
+@pytest.mark.parametrize(("folder", "language"), [("ja/", "ja"), ("ko/", "ko"), ("", "en")])
+def test_translated_pages_name_their_language(folder: str, language: str) -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri=f"{folder}quickstart.md"))
+    assert HOOKS.on_post_page('<html lang="en" class="no-js">', page, None) == (
+        f'<html lang="{language}" class="no-js">'
+    )
 
 
 def test_links_of_the_root_lead_into_the_site() -> None:
