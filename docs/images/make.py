@@ -64,7 +64,7 @@ def report(browser: str) -> None:
         page.evaluate("scrollTo(0, document.querySelector('section.task header').offsetTop - 80)")
         page.wait_for_timeout(500)
         page.screenshot(path=Path(__file__).with_name("report.png"))
-        top = {"x": 0, "y": 0, "width": 1200, "height": 720}  # scores and their plot, for the README
+        top = {"x": 76, "y": 64, "width": 690, "height": 632}  # scores and plot, for the README
         page.screenshot(path=Path(__file__).with_name("scores.png"), clip=top)
         window.close()
 

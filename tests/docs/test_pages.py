@@ -1,4 +1,4 @@
-"""What holds for every page: links lead somewhere, commands exist, the Python of README and score.md runs."""
+"""Checks of every page: links lead somewhere, commands exist, the Python of README and score.md runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ import pytest
 from nikawa.cli.terminal.app import build
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("README*.md")),
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 def verbs() -> set[str]:
