@@ -1,4 +1,4 @@
-"""Run every comparison beside this file: `make bench`, or `python -m bench NAME…`."""
+"""Run every comparison in this folder: `make bench`, or `python -m bench NAME…`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whether the fast loop learns what a plain one does: the same small model, several seeds each, dev scores held against each other.
+"""Check that the fast loop learns as well as a plain one: the same small model, several seeds each, and a comparison of dev scores.
 
 The plain loop is the papers': float32, every batch padded to the longest length, AdamW, clipping, a straight rise and fall of the rate. The
-fast one is the package's own, as `encoder:PATH` runs it on the device at hand. Weights are random, or those of the encoder that is named.
+fast one is the package's own, as `encoder:PATH` runs it on the available device. Weights are random, or those of a named encoder.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def small(folder: Path, size: int) -> None:
 def equal(
     folder: Path, names: Sequence[str], seeds: int, share: float, data: Path | None
 ) -> list[dict[str, Any]]:
-    """A row a task: dev scores of both loops by seed, their difference with its 95% interval, and seconds a training."""
+    """One row per task: dev scores of both loops by seed, their difference with its 95% interval, and seconds per training."""
     rows = []
     for name in names:
         task, train, dev = _task(name, data)
@@ -103,20 +103,20 @@ def _score(task: Any, dev: Sequence[Any], encoder: Any) -> float:
 def _held(scores: dict[str, list[float]], seeds: int) -> dict[str, Any]:
     plain, fast = (np.array(scores[way]) for way in ("plain", "fast"))
     gaps = fast - plain
-    told = {
+    shown = {
         way: f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
         for way, values in scores.items()
     }
     mean, reach = float(gaps.mean()), STUDENT[seeds] * float(gaps.std(ddof=1)) / seeds**0.5
     return {
-        **told,
+        **shown,
         "difference": f"{mean:+.2f} ({mean - reach:+.2f} to {mean + reach:+.2f})",
         "zero inside": abs(mean) <= reach,
     }
 
 
 def _plain(encoder: Any, task: Any, train: Sequence[Any]) -> None:
-    """Train the encoder's model with a loop of its own, and leave it as the package's loop would."""
+    """Train the encoder's model with a plain loop, and leave it in the same form as the package's loop."""
     import torch
 
     from nikawa.models.encoder.batches import RowStore, shuffle_rows

@@ -1,6 +1,6 @@
 """Majority vote and Dawid-Skene over 1,000,000 labels against crowd-kit, and the memory at 10,000,000; one run.
 
-crowd-kit brings pandas and transformers, which Nikawa does not want: install it in an environment of its own and name
+crowd-kit needs pandas and transformers, which Nikawa does not depend on: install it in a separate environment and name
 its Python in NIKAWA_CROWDKIT (`pip install --no-deps crowd-kit && pip install pandas scikit-learn nltk tqdm attrs` will
 do). Both get the same columns: items and workers as integers, labels as strings; ours includes building the table.
 """
@@ -28,7 +28,7 @@ LIMIT = 500
 
 
 def judged(items: int = ITEMS) -> tuple[Any, Any, Any]:
-    """Items, workers and label codes: five different workers an item, of unequal skill."""
+    """Items, workers and label codes: five different workers per item, of unequal skill."""
     random = np.random.default_rng(0)
     true = random.choice(3, items, p=[0.5, 0.3, 0.2])
     first, stride = (
@@ -66,7 +66,7 @@ from crowdkit.aggregation import DawidSkene, MajorityVote
 with np.load(sys.argv[1]) as given:
     frame = pd.DataFrame({"task": given["item"], "worker": given["worker"],
                           "label": np.array(json.loads(sys.argv[2]), dtype=object)[given["answer"]]})
-told = {}
+results = {}
 for name, make, repeats in (("majority", MajorityVote, 5), ("dawid-skene", lambda: DawidSkene(100), 2)):
     walls, cpus = [], []
     for _ in range(repeats):
@@ -75,14 +75,14 @@ for name, make, repeats in (("majority", MajorityVote, 5), ("dawid-skene", lambd
         found = model.fit_predict(frame)
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
-    told[name] = [min(walls), min(cpus), len(getattr(model, "loss_history_", []))]
+    results[name] = [min(walls), min(cpus), len(getattr(model, "loss_history_", []))]
     np.save(sys.argv[3] + name, found.sort_index().to_numpy().astype(str))
-print(json.dumps(told))
+print(json.dumps(results))
 """
 
 
 def peer(columns: tuple[Any, Any, Any], folder: Path) -> dict[str, list[float]] | None:
-    """crowd-kit's seconds and iterations, its labels in files; None where it is not at hand."""
+    """crowd-kit's seconds and iterations, its labels in files; None if it is not installed."""
     python = os.environ.get("NIKAWA_CROWDKIT")
     if not python:
         return None
@@ -94,7 +94,7 @@ def peer(columns: tuple[Any, Any, Any], folder: Path) -> dict[str, list[float]] 
 
 
 def memory(rule: str) -> float:
-    """Peak MB of making gold of 10,000,000 labels in a process of its own, less what importing takes."""
+    """Peak MB of aggregating 10,000,000 labels in a separate process, minus the imports."""
     code = (
         "import resource; from bench.aggregation import judged; from nikawa.aggregation.table import Table\n"
         "from nikawa.aggregation.verdicts import apply_rule; import numpy as np\n"
@@ -117,7 +117,7 @@ def main() -> None:
         folder = Path(name)
         theirs = peer(columns, folder)
         if theirs is None:
-            print("crowd-kit is not at hand: name the Python that has it in NIKAWA_CROWDKIT")
+            print("crowd-kit is not installed: set NIKAWA_CROWDKIT to a Python that has it")
         for rule in ("majority", "dawid-skene", "mace"):
             wall, cpu, found = timed(partial(aggregate_columns, item, worker, labels, rule))
             print(f"{rule:<14}{wall:>8.3f} s wall{cpu:>8.3f} s CPU  ({len(item):,} labels)")

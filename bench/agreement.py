@@ -1,6 +1,6 @@
 """Krippendorff's alpha from raw judgements against crowd-kit (nltk) and krippendorff, same judgements, same run.
 
-crowd-kit is no dependency: `NIKAWA_BENCH_CROWDKIT` names a Python that has it and krippendorff (a virtual environment
+crowd-kit is not a dependency: `NIKAWA_BENCH_CROWDKIT` names a Python that has it and krippendorff (a virtual environment
 made with `pip install crowd-kit krippendorff`); without it only our own times are shown. Memory is the peak of a fresh
 process that streams 10,000,000 judgements (`NIKAWA_BENCH_JUDGEMENTS`) and takes alpha with its interval.
 """
@@ -83,7 +83,7 @@ def peers(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
     """Seconds and value of each peer; none where no Python that has them is named."""
     python = os.environ.get("NIKAWA_BENCH_CROWDKIT")
     if not python:
-        print("crowd-kit is not measured: NIKAWA_BENCH_CROWDKIT names no Python that has it")
+        print("crowd-kit is not measured: set NIKAWA_BENCH_CROWDKIT to a Python that has it")
         return {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judgements.npz"
@@ -101,10 +101,10 @@ def memory() -> None:
         [sys.executable, "-c", STREAM, count], capture_output=True, text=True, check=True
     )
     size, peak, value, low, high = done.stdout.split()
-    told = f"alpha {float(value):.4f} ({float(low):.4f} to {float(high):.4f})"
+    shown = f"alpha {float(value):.4f} ({float(low):.4f} to {float(high):.4f})"
     verdict = "" if int(peak) < 500 else "MISSED"
     print(
-        f"{int(size):,} judgements streamed: peak {peak} MB (target 500 MB), {told} {verdict}".rstrip()
+        f"{int(size):,} judgements streamed: peak {peak} MB (target 500 MB), {shown} {verdict}".rstrip()
     )
 
 
@@ -129,13 +129,13 @@ def main() -> None:
     print(f"alpha of 1,000,000 labels from columns: {own * 1e3:.1f} ms")
     apart = np.array([label.encode().decode() for label in data["label"].tolist()], dtype=object)
     slow, _ = best(lambda: alpha(Table.from_columns(data["task"], data["worker"], apart)).value, 15)
-    print(f"the same where every label is an object of its own: {slow * 1e3:.1f} ms")
+    print(f"the same if every label is a separate object: {slow * 1e3:.1f} ms")
     task, worker = (
         [f"{letter}{n}" for n in data[name].tolist()]
         for letter, name in (("i", "task"), ("w", "worker"))
     )
     names, _ = best(lambda: alpha(Table.from_columns(task, worker, data["label"])).value, 3)
-    print(f"the same where items and workers are texts: {names * 1e3:.1f} ms")
+    print(f"the same if items and workers are texts: {names * 1e3:.1f} ms")
     made = table()
     kappa, _ = best(lambda: fleiss(made).value)
     drawn, _ = best(lambda: bootstrap_interval(next(measures(made, by_kind=True)), ITEMS), 3)

@@ -82,7 +82,7 @@ def run(path: Path, tokeniser: str, workers: int) -> None:
     print(
         f"{tokeniser:<12}{workers} worker{'s' if workers > 1 else ' '} {report.examples:>10,} problems{took:>8.1f} s"
         f"{report.examples / took:>10,.0f}/s  {len(report.over)} over, {report.vocabulary:,} tokens  "
-        f"(under {LIMIT} s a million: {held})"
+        f"(under {LIMIT} s per million: {held})"
     )
 
 

@@ -66,7 +66,7 @@ def cleaned(path: Path, folder: Path, workers: int) -> None:
     took, size = time.perf_counter() - began, path.stat().st_size / 1e6
     sentences, kept, peak, cpu = done.stdout.split()
     print(
-        f"{size:>6,.0f} MB, {workers} worker(s): {size / took:.1f} MB/s, {size / float(cpu):.1f} MB a second of CPU, "
+        f"{size:>6,.0f} MB, {workers} worker(s): {size / took:.1f} MB/s, {size / float(cpu):.1f} MB per second of CPU, "
         f"peak {peak} MB, {int(kept):,} of {int(sentences):,} sentences kept"
     )
 
@@ -89,7 +89,7 @@ def recall(count: int = 100_000, planted: int = 20_000) -> None:
     texts = ["".join(rng.choices(SYLLABLES, k=50)) for _ in range(count)]
     seen = Duplicates(0.8, 1 << 20)
     false = sum(map(bool, seen.find_twins(compute_signatures(texts))))
-    print(f"{count:,} different sentences: {false} taken for repeats")
+    print(f"{count:,} different sentences: {false} wrongly removed as repeats")
     repeats = [(text, changed(text, i % 8, rng)) for i, text in enumerate(texts[:planted])]
     found = list(seen.find_twins(compute_signatures([new for _, new in repeats])))
     true = [similarity(*pair) for pair in repeats]

@@ -55,7 +55,7 @@ def served(name: str, folder: Path) -> Iterator[tuple[int, str]]:
 
 
 def visit(port: int, path: str) -> float:
-    """Milliseconds until the whole page is there, on a connection of its own."""
+    """Milliseconds until the whole page is loaded, on a new connection."""
     began = time.perf_counter()
     link = HTTPConnection("127.0.0.1", port)
     link.request("GET", path)
@@ -65,7 +65,7 @@ def visit(port: int, path: str) -> float:
 
 
 def shown(browser: Any, address: str) -> tuple[float, int, int]:
-    """Milliseconds until a browser without a cache shows the item, and bytes and number of what it asked for."""
+    """Milliseconds until a browser without a cache shows the item, and the bytes and the number of its requests."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(address)

@@ -1,8 +1,8 @@
-"""Fine-tuning speed on a graphics card: the papers' loop, the same in bf16, ours. One table.
+"""Fine-tuning speed on a GPU: the papers' loop, the same in bf16, ours. One table.
 
 `python -m bench.encoder [--data DIR] [--steps 60] [--only jnli]` on a machine with a card. The model is BERT-base in size with
-random weights; lengths are those of JGLUE's valid sets under a vocabulary of 32,000 pieces learned from the text given. Then the same small
-model is trained by a plain loop and by ours, several seeds each, and their dev scores are held against each other.
+random weights; lengths are those of JGLUE's valid sets under a vocabulary of 32,000 tokens learned from the given text. Then the same small
+model is trained by a plain loop and by ours, several seeds each, and their dev scores are compared.
 """
 
 from __future__ import annotations
@@ -202,13 +202,23 @@ def main() -> None:
     words.add_argument("--rounds", type=int, default=4)
     words.add_argument("--only", default=",".join(LONGEST))
     words.add_argument("--ways", default="float32,bf16,ours,inference,profile,equal")
-    words.add_argument("--seeds", type=int, default=5, help="of the comparison of both loops")
+    words.add_argument(
+        "--seeds",
+        type=int,
+        default=5,
+        help="number of seeds for the comparison of both loops (default 5)",
+    )
     words.add_argument(
         "--model",
         type=Path,
-        help="of that comparison: an encoder's folder instead of random weights",
+        help="folder of an encoder to use in that comparison instead of random weights",
     )
-    words.add_argument("--share", type=float, default=1.0, help="of its epochs")
+    words.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        help="share of the epochs of that comparison (default 1.0)",
+    )
     asked = words.parse_args()
     names, ways = asked.only.split(","), asked.ways.split(",")
     folder = asked.out / "base"

@@ -10,7 +10,7 @@ from nikawa.metrics.jsquad import exact_match
 
 def main() -> None:
     if not shared().is_dir():
-        print("no published data here: set NIKAWA_SHARED")
+        print("there is no published data: set NIKAWA_SHARED")
         return
     golds = [example.gold["answers"] for example in load("jsquad:dev", data=shared()).splits["dev"]]
     last = [answers[-1]["text"] for answers in golds]

@@ -1,7 +1,7 @@
-"""Generation: problems a second, two processes against one, memory at a million, and against plain Python a problem at a time.
+"""Generation: problems per second, two processes against one, memory at a million, and against plain Python a problem at a time.
 
 CheckList's `Editor.template` was meant to be the peer; its package does not install here (its set-up script calls pip for jupyter). In its place
-stands the program one writes first: fit the frames to the template, fill a text, draw times until the label comes out right.
+is the simplest program for the same job: fit the frames to the template, fill a text, draw times until the label comes out right.
 """
 
 from __future__ import annotations
@@ -108,11 +108,11 @@ def texts_alone() -> None:
     generator = Generator(pack, load_pack_lexicon(pack), "1")
     cells = generator.plan_cells("train", 20)
     speed = rate(example for one in cells for example in generator.problems("train", one))
-    print(f"{PACK}, all templates     {speed:>9,.0f} problems/s a core, as records in memory")
+    print(f"{PACK}, all templates     {speed:>9,.0f} problems/s per core, as records in memory")
 
 
 class Run(NamedTuple):
-    """What a run in a process of its own took."""
+    """The cost of a run in a separate process."""
 
     seconds: float
     problems: int
@@ -127,8 +127,8 @@ class Run(NamedTuple):
         cpu = self.own + self.made
         return (
             f"to disk, {workers} worker{'s' if workers > 1 else ' '} {self.problems:>9,} problems {self.seconds:>6.1f} s"
-            f" {self.problems / self.seconds:>9,.0f}/s   {cpu:>5.1f} s of CPU, {self.problems / cpu:>7,.0f}/s a core"
-            f"   {self.memory} MB a process at most"
+            f" {self.problems / self.seconds:>9,.0f}/s   {cpu:>5.1f} s of CPU, {self.problems / cpu:>7,.0f}/s per core"
+            f"   {self.memory} MB per process at most"
         )
 
 

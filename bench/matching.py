@@ -1,6 +1,6 @@
 """Greedy matching against rouge-score's way at 10,000 sentences, and Algorithm 1 as sentences grow.
 
-`NIKAWA_BENCH_TEXT` names a text file, a sentence a line; without it sentences of invented words with natural
+`NIKAWA_BENCH_TEXT` names a text file, one sentence per line; without it sentences of invented words with natural
 frequencies are drawn. `NIKAWA_BENCH_SIZES` sets the sizes (default 10000,100000; a million takes some minutes, empty: none),
 `NIKAWA_BENCH_UNITS` the units (words, characters, an analyser), `NIKAWA_BENCH_ROUGE` the kinds of ROUGE (1,2,L).
 """
@@ -32,7 +32,7 @@ import sys, time
 from itertools import islice
 from nikawa.pairing.greedy import algorithm1
 from nikawa.pairing.units import encode, find_units
-def peak():  # the program's own; what getrusage says can be its parent's
+def peak():  # of this process; getrusage can report that of its parent
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 with open(sys.argv[1], encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """Metrics against seqeval, scikit-learn, scipy and the official functions, on the same inputs, in one run.
 
-Inputs: the folder bench/ of NIKAWA_SHARED, else of `shared` beside the checkout. Official functions that cannot be
-installed were timed elsewhere beside seqeval (official_times.json): their times are scaled by seqeval's, here and there.
+Inputs: the folder bench/ of NIKAWA_SHARED, otherwise of `shared` next to the checkout. Official functions that cannot be
+installed were timed on another machine together with seqeval (official_times.json): their times are scaled by the ratio of seqeval's times.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def best(run: Callable[[], Any], times: int = 7) -> tuple[float, Any]:
 
 
 def line(what: str, peer: float, own: float, target: float, same: bool | None = None) -> None:
-    """One row of the table; `same` tells whether the values agree, None where they were not compared."""
+    """One row of the table; `same` is whether the values agree, None if they were not compared."""
     values = {True: "same value", False: "OTHER VALUE", None: ""}[same]
     verdict = "" if peer / own >= target else "MISSED"
     times = f"{peer * 1e3:10.1f} ms  nikawa {own * 1e3:8.2f} ms  {peer / own:8.1f}x (target {target:g}x)"
@@ -112,7 +112,7 @@ def against_official() -> None:
     seqeval, value = ner_peers(ner)
     times = official(seqeval)
     own, found = best(lambda: entity(ner))
-    line("NER entities: seqeval a sentence", seqeval, own, 15, near(found, value))
+    line("NER entities: seqeval per sentence", seqeval, own, 15, near(found, value))
     joined = times["klue_ner_entity_macro_f1"]
     line("NER entities: official, joined (scaled)", joined[0], own, 300, near(found, joined[1]))
     questions, answers, turns = load("jsquad"), load("mrc"), load("wos")
@@ -232,7 +232,7 @@ def resampling_areas() -> None:
 
 def main() -> None:
     if not folder().is_dir():
-        print("skipped: no inputs here; set NIKAWA_SHARED to a folder that holds bench/")
+        print("skipped: there are no inputs; set NIKAWA_SHARED to a folder that contains bench/")
         return
     from threadpoolctl import threadpool_limits
 

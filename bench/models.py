@@ -1,6 +1,6 @@
-"""What the embedded models reach on each published task at hand, beside the majority, and how long they take.
+"""The scores of the embedded models and the majority on each available published task, and their times.
 
-Where there is no published train file the dev file is parted into folds by group; the table says so. The data is
+If there is no published train file, the dev file is split into folds by group; the table shows this. The data is
 found as everywhere else (NIKAWA_DATA); NIKAWA_BENCH_TASKS names some of the tasks, separated by commas.
 """
 
@@ -122,7 +122,7 @@ def show(row: Row) -> None:
     try:
         data = asked(row)
     except MissingData:
-        print(f"{row.task:<16}not at hand")
+        print(f"{row.task:<16}not available")
         return
     task, learn, ask = data
     how = (

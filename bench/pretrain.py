@@ -1,9 +1,9 @@
-"""Pre-training speed: pieces a second, a step's milliseconds and the share of the card's peak, by size, length and batch.
+"""Pre-training speed: tokens per second, milliseconds per step and the share of the GPU's peak, by size, length and batch.
 
 `python -m bench.pretrain [--sizes mini,small] [--lengths 128,512] [--batches 65536] [--ways fused,graph,eager,free] [--profile]` on
 whatever device there is. Ways: `fused` is what training does (compiled layers in a captured graph, kernels that repeat),
 `free` the same without asking for repeatable kernels, `graph` captured but not compiled, `eager` neither. The text is
-random pieces with words of random length, which costs the same as real text.
+random tokens with words of random length, which costs the same as real text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WAYS = ("fused", "free", "graph", "eager")
 def steps_of(
     size: str, batch: int, way: str, vocabulary: int, device: Any
 ) -> tuple[Any, dict[str, float]]:
-    """Steps of a fresh model on random pieces."""
+    """Steps of a fresh model on random tokens."""
     import torch
 
     from nikawa.pretrain.batches import MaskVocabulary
@@ -78,7 +78,7 @@ def row(size: str, length: int, batch: int, way: str, asked: Any) -> dict[str, A
         "length": length,
         "batch": batch,
         "way": way,
-        "pieces/s": round(pieces / each),
+        "tokens/s": round(pieces / each),
         "ms": round(each * 1e3, 2),
         "TFLOP/s": round(work / each / 1e12, 2),
         "peak": round(work / each / peak, 4) if peak else None,

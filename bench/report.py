@@ -66,7 +66,7 @@ def make_runs(folder: Path) -> None:
 
 
 def cpu_seconds(source: Path, folder: Path) -> float:
-    """CPU seconds of a report on the runs beside a folder, by the code of `source`, best of a few.
+    """CPU seconds of a report on the runs next to a folder, by the code of `source`, best of a few.
 
     The command is the same for every version: a page names it.
     """
@@ -95,8 +95,10 @@ def differing_files(one: Path, other: Path) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--against", type=Path, help="the src folder of another version")
-    parser.add_argument("--runs", type=Path, help="a folder to keep the runs in")
+    parser.add_argument(
+        "--against", type=Path, help="src folder of another version to compare with"
+    )
+    parser.add_argument("--runs", type=Path, help="folder to keep the runs in")
     given, _ = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = (given.runs or Path(temporary)).resolve()

@@ -1,4 +1,4 @@
-"""How often the interval of a mean over several seeds holds the truth: Student's t against a bootstrap that draws seeds."""
+"""How often the interval of a mean over several seeds contains the true value: Student's t against a bootstrap that draws seeds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nikawa.stats.resample import percentile_interval
 from nikawa.stats.seeds import mean_interval
 
 EASE = 0.8
-"""The share of items a system has right: what intervals are to hold."""
+"""The share of items that a system answers correctly: the value that intervals must contain."""
 EASIER = 0.1
 """How far the chance of an item to be answered right may be from that."""
 ROUNDS = 300
@@ -25,14 +25,14 @@ def runs(generator: np.random.Generator, items: int, k: int, sd: float) -> Any:
 
 
 def resampled(generator: np.random.Generator, right: Any) -> Any:
-    """The score of each run under resamples of items; those that the same runs have right are alike."""
+    """The score of each run under resamples of items; items that the same runs answer correctly are equal."""
     kinds, counts = np.unique(right.T, axis=0, return_counts=True)
     items = right.shape[1]
     return (generator.multinomial(items, counts / items, size=ROUNDS) @ kinds / items).T
 
 
 def rates(items: int, k: int, sd: float, times: int) -> list[tuple[float, float]]:
-    """For t, then for the bootstrap: the share of intervals that hold the truth, and their median width in points."""
+    """For t, then for the bootstrap: the share of intervals that contain the true value, and their median width in points."""
     generator = np.random.default_rng((items, k, int(sd * 1000)))
     ends: list[list[tuple[float, float]]] = [[], []]
     for _ in range(times):
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=100)
     times = parser.parse_known_args()[0].times
     print(
-        "items, sd of seeds (points), runs: t holds, median width; bootstrap of seeds holds, median width"
+        "items, sd of seeds (points), runs: t contains it, median width; bootstrap of seeds contains it, median width"
     )
     for items, sd in ((5_000, 0.02), (5_000, 0.005), (1_000, 0.02), (1_000, 0.0), (100, 0.02)):
         for k in (2, 3, 5):

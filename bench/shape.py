@@ -1,4 +1,4 @@
-"""The shape of the source beside its aims, and beside that of peers: `python -m bench.shape [--json] [--peers] [--ref REV]`.
+"""Figures of the source with their targets, and the same figures of peers: `python -m bench.shape [--json] [--peers] [--ref REV]`.
 
 The definitions are those of the summary that developers see before they stop. Tokens are counted as Python 3.11 does,
 with an f-string as one, so that newer versions give the same figures.
@@ -31,7 +31,7 @@ PEERS = {
     "flexeval": "flexeval",
     "inspect_ai": "inspect_ai",
 }
-"""The name of each peer on the package index, and of the package it holds."""
+"""The name of each peer on the package index, and of its package."""
 VAGUE = frozenset({"found", "told", "asked", "said", "heard"})
 LAYOUT = frozenset({"COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER"})
 """Tokens that are not counted."""
@@ -45,7 +45,7 @@ class Import:
     """The modules it may mean, best first."""
     inside_function: bool
     for_types: bool
-    """Whether it stands below `if TYPE_CHECKING:`."""
+    """Whether it is inside `if TYPE_CHECKING:`."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def read_source(package: Path) -> list[Module]:
         try:
             tree = ast.parse(text)
         except SyntaxError as error:
-            print(f"{path}: left out, it does not parse ({error.msg})", file=sys.stderr)
+            print(f"{path}: skipped, it does not parse ({error.msg})", file=sys.stderr)
             continue
         modules.append(
             Module(".".join(parts[:-1] if is_package else parts), is_package, text, tree)
@@ -176,7 +176,7 @@ def cycles(source: Source, top_level_only: bool = False) -> list[list[str]]:
 
 
 def private_used_once(source: Source) -> float:
-    """The share of module-level functions that are private and named exactly once in their file, besides `def`."""
+    """The share of module-level functions that are private and used exactly once in their file, not counting `def`."""
     functions = once = 0
     for module in source:
         uses = Counter(n.id for n in module.nodes if isinstance(n, ast.Name))
@@ -282,7 +282,7 @@ ROWS = (
         ("≤", 0.20),
     ),
     Row("one_importer", "modules with exactly one importer", one_importer, ".1%", ("≤", 0.15)),
-    Row("tokens_per_line", "tokens a code line", tokens_per_line, ".2f", ("≤", 8)),
+    Row("tokens_per_line", "tokens per code line", tokens_per_line, ".2f", ("≤", 8)),
     Row("tokens", "tokens", tokens, ",", ("≤", 620_000)),
     Row("docstring_share", "docstring share", docstring_share, ".1%", ("≥", 0.12)),
     Row(
@@ -292,7 +292,7 @@ ROWS = (
     Row(
         "cycles_top", "import cycles, top level only", lambda s: len(cycles(s, True)), ",", ("≤", 0)
     ),
-    Row("vague_variables", "variables found/told/asked/said/heard", vague_variables, ","),
+    Row("vague_variables", "vaguely named variables", vague_variables, ","),
     Row("in_cycles", "modules in import cycles", lambda s: sum(map(len, cycles(s))), ","),
     Row("files", "files", len, ","),
     Row("lines", "lines", lambda s: sum(m.text.count("\n") for m in s), ","),
@@ -308,7 +308,7 @@ def figures(package: Path) -> dict[str, float]:
 
 
 def at_revision(revision: str, folder: Path) -> Path:
-    """The package as git holds it at a revision, unpacked into a folder."""
+    """The package at a git revision, unpacked into a folder."""
     command = ["git", "-C", str(ROOT), "archive", "--format=tar", revision, "src"]
     packed = subprocess.run(command, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
@@ -341,7 +341,7 @@ def downloaded(name: str, folder: Path) -> Path:
 
 
 def columns(revision: str | None, peers: bool) -> dict[str, dict[str, float]]:
-    """The figures of each package by its name; a peer that cannot be had is left out and named on stderr."""
+    """The figures of each package by its name; a peer that cannot be downloaded is skipped and named on stderr."""
     with ExitStack() as stack:
 
         def folder() -> Path:
@@ -356,7 +356,7 @@ def columns(revision: str | None, peers: bool) -> dict[str, dict[str, float]]:
                 table[name] = figures(downloaded(name, folder()))
             except subprocess.CalledProcessError as error:
                 print(
-                    f"{name}: left out, pip cannot download it\n{error.stderr.decode()}",
+                    f"{name}: skipped, pip cannot download it\n{error.stderr.decode()}",
                     file=sys.stderr,
                 )
         return table
@@ -385,9 +385,9 @@ def main(words: Sequence[str] = ()) -> None:
         prog="python -m bench.shape", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--json", action="store_true", help="figures and aims as JSON")
-    parser.add_argument("--peers", action="store_true", help="download peers and measure them too")
+    parser.add_argument("--peers", action="store_true", help="also download and measure peers")
     parser.add_argument(
-        "--ref", metavar="REV", help="measure src at this git revision, not the working tree"
+        "--ref", metavar="REV", help="measure src at this git revision instead of the working tree"
     )
     given = parser.parse_args(words)
     try:

@@ -1,1 +1,1 @@
-"""Studies that anyone can make again with one command: `python -m studies.NAME --out DIR`."""
+"""Studies that you can reproduce with one command: `python -m studies.NAME --out DIR`."""

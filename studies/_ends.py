@@ -1,4 +1,4 @@
-"""How many answers of the tasks begin and end where pieces do: the others no tagger and no reader of those pieces can give exactly."""
+"""The share of gold answers that begin and end at token boundaries: a tagger or reader on these tokens cannot give the others exactly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nikawa.records import Example
 
 Place = tuple[int, int]
 Marked = tuple[str, list[Place]]
-"""A text and the stretches of it that are asked for."""
+"""A text and its gold spans."""
 
 
 def marked(examples: Sequence[Example]) -> list[Marked]:
-    """The texts of tagging and reading with their gold; nothing of other tasks."""
+    """The texts of tagging and reading with their gold; empty for other tasks."""
     made: list[Marked] = []
     for example in examples:
         if "spans" in example.gold:
@@ -31,7 +31,7 @@ def marked(examples: Sequence[Example]) -> list[Marked]:
 
 
 def share(tokenizer: Any, texts: Sequence[Marked]) -> float | None:
-    """The share of the stretches whose two ends are ends of pieces; None where there are none."""
+    """The share of the spans whose two ends are token boundaries; None without spans."""
     held = [(text, places) for text, places in texts if places]
     if not held:
         return None

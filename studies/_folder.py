@@ -34,7 +34,7 @@ TOKENIZER = (
 
 
 def characters(folder: Path, texts: Iterable[str], size: Mapping[str, int]) -> Path:
-    """A BERT of this size whose pieces are the characters of the texts; what is there already stays."""
+    """Make a BERT of this size whose tokens are the characters of the texts; an existing folder stays."""
     if folder.is_dir():
         return folder
     import unicodedata
@@ -70,19 +70,19 @@ def _tokenizer(pieces: list[str]) -> Any:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    names = {f"{piece.strip('[]').lower()}_token": piece for piece in SPECIAL}
+    names = {f"{token.strip('[]').lower()}_token": token for token in SPECIAL}
     wanted = ["input_ids", "token_type_ids", "attention_mask"]
     return PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=wanted, **names)
 
 
 def without_weights(model: Path, folder: Path) -> Path:
-    """A copy of an encoder's folder that leaves its weights out: the same architecture, and nothing learned.
+    """Copy an encoder's folder without its weights: the same architecture, untrained.
 
-    A copy of what the encoder was before is replaced.
+    A copy of an earlier state of the encoder is replaced.
     """
     if not (model / "config.json").is_file():
-        cure = "train it (nikawa pretrain), and give the folder of the model"
-        raise BadInput("holds no encoder", file=model, cure=cure)
+        cure = "train an encoder with nikawa pretrain, and pass its folder"
+        raise BadInput("contains no encoder", file=model, cure=cure)
     names = [name for name in ("config.json", *TOKENIZER) if (model / name).is_file()]
     if folder.is_dir() and _same(model, folder, names):
         return folder

@@ -1,4 +1,4 @@
-"""Paired tests between systems of stored runs: those pairs alone that a study asks about, corrected together."""
+"""Paired tests between systems of stored runs: only the pairs that a study compares, corrected together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Contest:
     """Corrected by Holm's method for all contests."""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The difference with its interval and p, with as many digits as figures of the metric have."""
         digits = 2 if metrics()[self.metric].scaled else 4
         low, high = (f"{value:+.{digits}f}" for value in (self.low, self.high))
@@ -89,7 +89,7 @@ def _asked(part: TaskRuns, pairs: Sequence[tuple[str, str]]) -> Iterator[TaskRun
 
 
 def _hundred(metric: str, system: SystemRuns) -> float:
-    """What brings a difference to the unit tables have: percent, but for metrics that have none."""
+    """The factor that converts a difference to the unit of the tables: percent, except for metrics without a unit."""
     units = {
         s.unit
         for run in system.runs

@@ -1,4 +1,4 @@
-"""Where a study is made and on what, and how its runs are started: they go on where they stopped, and share the card."""
+"""The folder and device of a study, and how its runs start: they resume where they stopped, and share the GPU."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from nikawa.runs.plan import plan_runs
 from nikawa.runs.records import Outcome
 
 PARTS = ("train", "baselines", "report")
-"""What a study consists of; the first wants a graphics card, the others none."""
+"""The parts of a study; the first needs a GPU, the others do not."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a study is made, and on what."""
+    """The folder and the device of a study."""
 
     out: Path
     data: Path | None = None
@@ -44,11 +44,17 @@ def words(about: str, seeds: int) -> argparse.ArgumentParser:
         "--out",
         type=Path,
         required=True,
-        help="folder of the study; the same command goes on where it stopped",
+        help="folder of the study; the same command resumes where it stopped",
     )
-    made.add_argument("--data", type=Path, help="folder of the published data; else NIKAWA_DATA")
-    made.add_argument("--workers", type=int, default=1, help="runs at a time, on one card too")
-    made.add_argument("--threads", type=int, default=1, help="threads of a run on a processor")
+    made.add_argument(
+        "--data", type=Path, help="folder of the published data (default: NIKAWA_DATA)"
+    )
+    made.add_argument(
+        "--workers", type=int, default=1, help="runs at a time, also on one GPU (default 1)"
+    )
+    made.add_argument(
+        "--threads", type=int, default=1, help="threads per run on the CPU (default 1)"
+    )
     made.add_argument("--device", default="auto")
     made.add_argument("--seeds", type=int, default=seeds)
     made.add_argument(
@@ -57,31 +63,29 @@ def words(about: str, seeds: int) -> argparse.ArgumentParser:
     made.add_argument(
         "--tiny",
         action="store_true",
-        help="very small models and few steps: a trial of the study itself",
+        help="use very small models and few steps, to try the study itself",
     )
     return made
 
 
 def place_of(asked: argparse.Namespace) -> Place:
-    """The place that options spell."""
+    """The place from the options."""
     parts = tuple(word for word in asked.only.split(",") if word)
     if strange := set(parts) - set(PARTS):
         raise SystemExit(
             said(
                 BadInput(
-                    f"--only knows no part {list_names(sorted(strange))}",
-                    cure=f"name some of {list_names(PARTS)}",
+                    f"--only has unknown parts: {list_names(sorted(strange))}",
+                    cure=f"choose from {list_names(PARTS)}",
                 )
             )
         )
     if not parts:
-        raise SystemExit(
-            said(BadInput("--only names no part", cure=f"name some of {list_names(PARTS)}"))
-        )
+        raise SystemExit(said(BadInput("--only is empty", cure=f"choose from {list_names(PARTS)}")))
     for word in ("workers", "threads", "seeds"):
         if (number := getattr(asked, word)) < 1:
             raise SystemExit(
-                said(BadInput(f"--{word} is {number}", cure="give a number from 1 on"))
+                said(BadInput(f"--{word} is {number}", cure="pass a number that is 1 or more"))
             )
     return Place(
         asked.out,
@@ -96,20 +100,20 @@ def place_of(asked: argparse.Namespace) -> Place:
 
 
 def at_hand(names: Sequence[str], place: Place) -> tuple[str, ...]:
-    """Those of the tasks whose data is here; the others are told."""
+    """The tasks whose data is available; the others are reported."""
     found = []
     for name in names:
         try:
             plan_runs(RunRequest((name,), ("majority",)), place.data)
         except NikawaError as problem:
-            tell(f"left out: {name}: {problem}")
+            tell(f"skipped: {name}: {problem}")
         else:
             found.append(name)
     return tuple(found)
 
 
 def start(requests: Sequence[RunRequest], place: Place, *, only_choose: bool = False) -> RunReport:
-    """Do the runs of all requests in one pool of processes; what fails is told and does not stop the others."""
+    """Do the runs of all requests in one pool of processes; a failed run is reported and does not stop the others."""
     workers = place.workers
     how = RunOptions(
         place.runs,
@@ -142,7 +146,7 @@ def _told(outcome: Outcome | None, done: int, total: int) -> None:
 
 
 def tell(line: str) -> None:
-    """A line beside the results."""
+    """Print a line to standard error."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 

@@ -1,4 +1,4 @@
-"""The differences of a study as a picture: a row a task and metric, a mark with its interval a pair of systems."""
+"""The differences of a study as a picture: one row per task and metric, one mark with its interval per pair of systems."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def in_order(found: Sequence[Contest], epochs: Mapping[str, Mapping[str, float]]
 
 
 def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[PlotRow]:
-    """A row for each task, training and metric that is told in percent, with the mark of every pair that was compared."""
+    """One row per task, training set and metric in percent, with the mark of every compared pair."""
     series = list(dict.fromkeys(pairs.values()))
     dots: dict[str, dict[str, Dot]] = {}
     for one in found:
@@ -55,7 +55,7 @@ def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[PlotRow]:
                 )
             )
             dots.setdefault(f"{where}, {one.metric}", {})[name] = Dot(
-                one.difference, one.low, one.high, series.index(name), f"{name}: {one.told}"
+                one.difference, one.low, one.high, series.index(name), f"{name}: {one.text}"
             )
     return [
         PlotRow(row, [held[name] for name in series if name in held]) for row, held in dots.items()

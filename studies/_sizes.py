@@ -1,4 +1,4 @@
-"""What the encoders of the study of pieces are: read from their folders once, and written beside the runs."""
+"""Descriptions of the encoders of the tokenizer study: read from their folders once, and stored next to the runs."""
 
 from __future__ import annotations
 
@@ -6,51 +6,63 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 
 SIZES = "encoders.json"
-"""What the encoders are, written beside the runs: the report needs neither their weights nor their machine."""
+"""The descriptions of the encoders, next to the runs: the report needs neither their weights nor their machine."""
 ENCODERS = (
     "language",
     "encoder",
-    "pieces",
+    "tokens",
     "parameters",
-    "pieces a character",
+    "tokens per character",
     "steps",
-    "pieces learned from",
+    "training tokens",
     "held-out loss",
-    "answers between pieces",
+    "answers at token boundaries",
 )
 KNOWN = 8
 """The fewest columns that a version of the study wrote."""
-BETWEEN = """Pieces a character are counted in texts of the tasks. Answers between pieces: of the entities and answers that tagging and reading ask for, those that
-begin where a piece begins and end where one ends; no others can be given exactly."""
+BETWEEN = """Tokens per character are counted in texts of the tasks. Answers at token boundaries: the share of the gold entities and answers of tagging and
+reading that begin where a token begins and end where a token ends; the others cannot be given exactly."""
 
 
 def read_sizes(path: Path) -> list[list[Any]]:
-    """What the encoders are, as it was written down; columns that an older version of the study did not have are empty."""
+    """Read the stored descriptions of the encoders; columns that an older version of the study did not have are empty."""
     rows = read_json(path, list[list[Any]])
     for number, row in enumerate(rows, 1):
         words = all(isinstance(word, str) for word in row[:2]) and not any(
             isinstance(word, list | dict) for word in row
         )
         if not words or not KNOWN <= len(row) <= len(ENCODERS):
-            cure = "remove it and give the encoders again (--ja, --ko): it is written anew"
-            raise BadInput(f"row {number} tells no encoder of this study", file=path, cure=cure)
+            cure = "remove it and pass the encoders again (--ja, --ko): it is then written again"
+            raise BadInput(
+                f"row {number} does not describe an encoder of this study", file=path, cure=cure
+            )
     return [[*row, *[None] * (len(ENCODERS) - len(row))] for row in rows]
 
 
+class Training(msgspec.Struct):
+    """The figures of `pretraining.json` that the study shows."""
+
+    steps: int | None = None
+    pieces: int | None = None
+    heldout: float | None = None
+
+
 def training(folder: Path) -> list[Any]:
-    """Steps, pieces and the loss on held-out text; nothing of an encoder that comes from elsewhere."""
+    """Steps, tokens and the loss on held-out text; empty for an encoder from another tool."""
     path = folder / "pretraining.json"
-    told = read_json(path, dict[str, Any]) if path.is_file() else {}
-    loss = told.get("heldout")
-    return [told.get("steps"), told.get("pieces"), "" if loss is None else f"{loss:.3f}"]
+    figures = read_json(path, Training) if path.is_file() else Training()
+    loss = "" if figures.heldout is None else f"{figures.heldout:.3f}"
+    return [figures.steps, figures.pieces, loss]
 
 
 def unlike(encoders: Sequence[Sequence[Any]]) -> list[str]:
-    """What keeps the encoders of a language from being compared: the study wants the same steps of the same size."""
+    """Reasons why the encoders of a language are not comparable: the study needs the same steps of the same size."""
     said = []
     for language in dict.fromkeys(row[0] for row in encoders):
         budgets = {row[1]: (row[5], row[6]) for row in encoders if row[0] == language}
@@ -59,7 +71,7 @@ def unlike(encoders: Sequence[Sequence[Any]]) -> list[str]:
                 f"{kind} {steps or 'unknown'} steps" for kind, (steps, _) in budgets.items()
             )
             said.append(
-                f"The encoders for {language} were not trained alike ({each}): their differences are not those of their pieces alone."
+                f"The encoders for {language} were trained differently ({each}), so their differences are not only due to their tokens."
             )
     return said
 
@@ -72,7 +84,7 @@ def tokenizer_of(folder: Path) -> Any:
 
 
 def density(tokenizer: Any, texts: Sequence[str]) -> str:
-    """Pieces a character that is no blank."""
+    """Tokens per non-blank character."""
     length = sum(len("".join(text.split())) for text in texts)
     if not length:
         return ""
@@ -81,7 +93,7 @@ def density(tokenizer: Any, texts: Sequence[str]) -> str:
 
 
 def weights(folder: Path) -> int:
-    """How many parameters its files hold."""
+    """The number of parameters in its files."""
     from math import prod
 
     from safetensors import safe_open
@@ -89,5 +101,5 @@ def weights(folder: Path) -> int:
     count = 0
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(path, "np") as file:
-            count += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  (it is no mapping)
+            count += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  (it is not a mapping)
     return count

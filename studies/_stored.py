@@ -1,4 +1,4 @@
-"""The figures of finished runs, read from their folder alone: wherever they were made, nothing is run again."""
+"""The figures of finished runs, read from their folder only: nothing is run again."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from nikawa.runs.summary import RunCell, summarise
 
 @dataclass(frozen=True)
 class _Done(Family):
-    """Runs that differ in their seeds alone, as they lie there."""
+    """Stored runs that differ only in their seeds."""
 
     kept: tuple[RunSpec, ...] = ()
 
     def runs(self, settings: Settings, stage: Stage = "result") -> list[RunSpec]:
-        """Those that are there."""
+        """The seeds that are done."""
         return list(self.kept)
 
 
 def stored_cells(runs: Path, data: Path | None = None) -> list[RunCell]:
-    """Every figure of the runs that count, in the order of their tasks as they were first met."""
+    """Every figure of the runs that count, in the order in which their tasks first occur."""
     groups: dict[bytes, list[RunSpec]] = {}
     for spec in (stored.spec for stored in told_runs(runs)):
         key = encode_json((spec.task, spec.model, spec.settings, spec.variation, spec.protocol))
@@ -40,10 +40,10 @@ def stored_cells(runs: Path, data: Path | None = None) -> list[RunCell]:
 
 
 def told_runs(runs: Path) -> list[StoredRun]:
-    """Finished runs that count: where several settings were tried, those of the best, whatever else was once run.
+    """Finished runs that count: if several settings were tried, only those with the best settings.
 
-    A study that was widened leaves results of settings that are no longer the best. They are not told, and neither is the
-    best before its results are there.
+    A study that was widened leaves results of settings that are no longer the best. They are not shown. The new best
+    settings are not shown either until their results are done.
     """
     done = counted_runs(runs)
     told = [stored for stored in done if stored.spec.stage == "result"]
@@ -57,7 +57,7 @@ def told_runs(runs: Path) -> list[StoredRun]:
 
 
 def counted_runs(runs: Path) -> list[StoredRun]:
-    """Finished runs, without those of models that were replaced: where two of one name did a task, the one before counts nowhere."""
+    """Finished runs, without those of replaced models: if two models of one name did a task, the earlier one does not count."""
     done = [stored for stored in stored_runs(runs) if stored.done]
     latest: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
     for stored in done:
@@ -74,14 +74,14 @@ def counted_runs(runs: Path) -> list[StoredRun]:
 
 
 def shown_runs(runs: Path) -> list[str]:
-    """What a page is made of: the folder of the runs, or those of it that count where some do not."""
+    """The input of a page: the folder of the runs, or only the runs that count."""
     counted = counted_runs(runs)
     done = sum(stored.done for stored in stored_runs(runs))
     return [str(runs)] if len(counted) == done else [str(stored.path) for stored in counted]
 
 
 def _own(spec: RunSpec) -> str:
-    """The digest of the files that a run's model is made of; empty where it is made of none."""
+    """The digest of the files of a run's model; empty without files."""
     return next(
         (
             part.digest
@@ -95,7 +95,7 @@ def _own(spec: RunSpec) -> str:
 def _best(
     chosen: Iterator[StoredRun], there: Collection[tuple[bytes, bytes]]
 ) -> dict[bytes, bytes]:
-    """By family the settings that did best where settings are chosen; of equals those that results are there for."""
+    """The best settings by family, on the set that chooses settings; ties go to settings with results."""
     values: dict[bytes, dict[bytes, list[float]]] = {}
     lost: set[tuple[bytes, bytes]] = set()
     for stored in chosen:
@@ -128,7 +128,7 @@ def _family(spec: RunSpec) -> bytes:
 
 
 def _key(spec: RunSpec) -> bytes:
-    """What is chosen, and on what: the same settings without a part to choose on learn from more."""
+    """The choice and its set: the same settings without a held-out part learn from more examples."""
     return encode_json((dict(sorted(spec.settings.items())), spec.protocol))
 
 

@@ -1,4 +1,4 @@
-"""The tables of a study, from what its runs left."""
+"""The tables of a study, from its stored runs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from studies._pairs import Contest
 from studies._stored import counted_runs
 
 UNIT: TableUnit = "official"
-"""The unit of the tables: what the scorers report, as the papers that they are held against print it."""
+"""The unit of the tables: that of the official scorers, as in the papers they are compared with."""
 PARTED = ("seen", "unseen", DIFFERENCE)
 CASES = ("", "o", "de")
 GOLD = ("", "entailment", "contradiction", "neutral")
-"""How rows of the stress test follow one another, all together first; others come after these, by name."""
+"""The order of the rows of the stress test, totals first; other rows follow by name."""
 
 
 def main_table(cells: Sequence[RunCell]) -> str:
-    """The first metric of each task on whole sets, and of what was trained as published."""
+    """The first metric of each task on whole sets, for models trained as published."""
     columns, rows, numbers = results_table(
         [cell for cell in select_main_cells(cells) if not cell.variation], UNIT
     )
@@ -34,7 +34,7 @@ def main_table(cells: Sequence[RunCell]) -> str:
 
 
 def curve_table(cells: Sequence[RunCell]) -> str:
-    """A row a task, a column a share of its training data."""
+    """One row per task, one column per share of its training data."""
     shares = sorted({share_of(cell) for cell in cells})
     rows: dict[tuple[str, str, str], dict[float, str]] = {}
     for cell in select_main_cells(cells):
@@ -52,7 +52,7 @@ def curve_table(cells: Sequence[RunCell]) -> str:
 
 
 def share_of(cell: RunCell) -> float:
-    """The share of the training data a figure rests on, from its title."""
+    """The share of the training data of a figure, from its title."""
     word = next(
         (w for w in cell.variation.split(", ") if w.endswith("% of train")), "100% of train"
     )
@@ -92,7 +92,7 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
             key = (spec.task, f"{model} {spec.variation.title}".strip(), setting, score.metric)
             found.setdefault(key, []).append(score.value * (100 if score.unit == "fraction" else 1))
             lost |= {key} if stored.diverged else set()
-    columns = ["task", "model", "setting", "metric", "where it is chosen", "seeds"]
+    columns = ["task", "model", "setting", "metric", "score on the choosing set", "seeds"]
     rows = [
         [*key, DIVERGED if key in lost else _mean(values), str(len(values))]
         for key, values in sorted(found.items())
@@ -101,7 +101,7 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
 
 
 def stress_table(sections: Iterable[dict[str, Any]]) -> str:
-    """How often answers stay when a sentence is perturbed, by operation, case and label, as Table 16 of JSICK's paper."""
+    """How often answers stay the same when a sentence is perturbed, by operation, case and label, as Table 16 of JSICK's paper."""
     columns = ["task", "operation", "case", "gold", "n", "unchanged", "became neutral"]
     rows = [
         [
@@ -131,7 +131,7 @@ def _rank(word: str, known: Sequence[str]) -> int:
 
 
 def _inner(stress: dict[str, Any]) -> dict[str, Any]:
-    """The analysis itself, whether or not the place it is written at stands around it."""
+    """The analysis itself, with or without a wrapper for its path."""
     return (
         stress
         if "cells" in stress
@@ -149,12 +149,12 @@ def _number(value: float | None) -> str:
 
 
 def section(heading: str, table: str) -> str:
-    """A table under its heading; nothing where it has no rows."""
+    """A table under its heading; empty without rows."""
     return f"## {heading}\n\n{table}" if table.count("\n") > 1 else ""
 
 
 def write_page(path: Path, parts: Sequence[str]) -> None:
-    """Headings, paragraphs and tables, whole or not at all."""
+    """Headings, paragraphs and tables, all or nothing."""
     with atomic_write(path, overwrite=True) as file:
         file.write(("\n\n".join(part for part in parts if part) + "\n").encode())
 
@@ -167,7 +167,7 @@ def figures(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: int) -
 
 
 def fewer_seeds(cells: Sequence[RunCell], names: Mapping[str, str]) -> str:
-    """Which figures rest on fewer seeds than others of the same model: runs that failed, or are not done yet."""
+    """The figures with fewer seeds than others of the same model: runs that failed, or are not done yet."""
     most: dict[str, int] = {}
     for cell in cells:
         most[cell.model] = max(most.get(cell.model, 0), len(cell.seeds))
@@ -187,5 +187,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, RunCell):
         return format_figure(value, UNIT)
     if isinstance(value, Contest):
-        return f"**{value.told}**" if value.p < 0.05 else value.told
+        return f"**{value.text}**" if value.p < 0.05 else value.text
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,9 +1,9 @@
-"""What pre-training is worth: an encoder against the same architecture from random weights and the models that need nothing.
+"""The effect of pre-training: an encoder against the same architecture from random weights, and the embedded models.
 
 `python -m studies.encoders --ja DIR --ko DIR --out DIR [--workers N]`. DIR are folders of encoders, as `nikawa pretrain` leaves them.
-Settings are chosen on dev by one seed (or on a part of what is there, see docs/run.md), figures are over five seeds, and every difference
-has a paired test over items and seeds, corrected for all of them together (Holm). `--only train` wants a graphics card,
-`--only baselines,report` none: carry the folder of the runs from one machine to the other.
+Settings are chosen on dev by one seed (or on a part of the available data, see docs/run.md), figures are over five seeds, and every difference
+has a paired test over items and seeds, corrected for all of them together (Holm). `--only train` needs a GPU,
+`--only baselines,report` does not: copy the folder of the runs from one machine to the other.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ EPOCHS: dict[str, dict[str, float]] = {
 }
 TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-nli": 1}, "ko": {"mini-ko-ner": 1}}
 LONGER = 2
-"""Random weights learn so many times as long, but where all learn long."""
+"""Random weights train this many times as long, except where all models train long."""
 AS_LONG = ("jamp",)
 RATES = {False: (1e-4, 3e-4, 6e-4), True: (1e-4, 3e-4, 1e-3)}
-"""By whether the weights are random: each kind has its own range."""
+"""Learning rates by whether the weights are random: each kind has its own range."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "jamp": {"batch": 64},
     "klue-nli": {"batch": 64},
@@ -42,10 +42,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "klue-dp": {"batch": 64, "max_length": 256},
 }
 PREFIX = "random-"
-SAID = """Mean ± standard deviation over seeds. Settings were chosen by one seed on the set in the table of the grid; random weights learned
-{longer} times as long ({but}: as long), with rates of their own. A difference stands with its 95% interval and p (Welch's t over items and seeds, Holm over
-all {tests} tests of this page); **bold** where p is below 5%. Intervals
-are not corrected: one that ends just beside zero may still be chance."""
+SAID = """Mean ± standard deviation over seeds. One seed chose the settings on the set in the table of the grid. Random weights trained
+{longer} times as long ({but}: as long), with their own learning rates. Each difference has a 95% interval and a p-value (Welch's t over items and seeds, Holm over
+all {tests} tests of this page); **bold** means p is below 5%. Intervals
+are not corrected: one that ends just next to zero may still be due to chance."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Sides:
 
 
 def bare_name(models: Mapping[str, Path], language: str) -> str:
-    """What the encoder without weights is called: encoders of two languages may bear one name."""
+    """The name of the encoder without weights: encoders of two languages may have the same name."""
     name = models[language].name
     alone = sum(model.name == name for model in models.values()) == 1
     return f"{PREFIX}{name}" if alone else f"{PREFIX}{language}-{name}"
 
 
 def requests(models: Mapping[str, Path], language: str, place: Place) -> list[RunRequest]:
-    """The trained encoder and the random one on every task at hand."""
+    """The trained encoder and the random one on every available task."""
     model, found = models[language], (TINY if place.tiny else EPOCHS)[language]
     bare = without_weights(model, place.out / bare_name(models, language))
     asked = []
@@ -95,9 +95,9 @@ def requests(models: Mapping[str, Path], language: str, place: Place) -> list[Ru
 
 
 def baselines(language: str, place: Place) -> list[RunRequest]:
-    """The embedded model of every task, by two seeds, so that a test can tell how much it varies (most do not at all).
+    """The embedded model of every task, by two seeds, so that a test can measure its variation (most do not vary).
 
-    Where a part is kept to choose on, it is given a choice too, so that it learns from the same examples and answers the same ones.
+    If a part is held out to choose settings, the embedded model gets a choice too, so that it learns from and answers the same examples.
     """
     names = at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place)
     return [
@@ -158,9 +158,9 @@ def tell_all(models: Mapping[str, Path], place: Place) -> None:
     }
     rows = [row for side in sides for row in _rows(cells, found, side)]
     if not rows:
-        cure = f"name the encoders by the folders they were run from (--ja, --ko); here are {list_names(sorted({c.model for c in cells})) or 'none'}"
+        cure = f"pass the folders that the encoders were run from (--ja, --ko); the runs have {list_names(sorted({c.model for c in cells})) or 'no models'}"
         raise BadInput(
-            f"holds no results of {list_names([s.trained for s in sides])}",
+            f"contains no results of {list_names([s.trained for s in sides])}",
             file=place.runs,
             cure=cure,
         )
@@ -173,11 +173,11 @@ def tell_all(models: Mapping[str, Path], place: Place) -> None:
         )
     }
     write_differences(
-        place.out / PICTURE, in_order(found, EPOCHS), marks, "What pre-training brings"
+        place.out / PICTURE, in_order(found, EPOCHS), marks, "The effect of pre-training"
     )
     parts = [
         "# Encoders against random weights and embedded models",
-        "A trial of the study with very small models: its figures mean nothing."
+        "This is a trial of the study with very small models. Its figures have no meaning."
         if place.tiny
         else "",
         SAID.format(longer=LONGER, but=", ".join(AS_LONG), tests=len(found)),
@@ -242,7 +242,7 @@ def _test(found: Sequence[Contest], key: Key, first: str, second: str) -> Contes
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Make the study; 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
+    """Run the study; returns 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
     options = words(__doc__ or "", 5)
     options.add_argument("--ja", type=Path, help="folder of a Japanese encoder")
     options.add_argument("--ko", type=Path, help="folder of a Korean encoder")
@@ -251,7 +251,8 @@ def main(given: Sequence[str] | None = None) -> int:
     if not models:
         return said(
             BadInput(
-                "no encoder is named", cure="give --ja DIR or --ko DIR: nikawa pretrain makes them"
+                "no encoder is named",
+                cure="pass --ja DIR or --ko DIR, encoders made by nikawa pretrain",
             )
         )
     try:

@@ -1,7 +1,7 @@
-"""What small encoders reach from random weights: grid, seeds, learning curves, JAMP's splits, the stress test.
+"""Scores of small encoders from random weights: grid, seeds, learning curves, JAMP's splits, the stress test.
 
-`python -m studies.scratch --out DIR [--data DIR] [--workers N] [--tiny]`. No pre-trained weights are involved: characters are the
-pieces, everything is learned from the training set of the task. Every step is a run of `nikawa run`; the page is that of
+`python -m studies.scratch --out DIR [--data DIR] [--workers N] [--tiny]`. There are no pre-trained weights: characters are the
+tokens, and models learn only from the training set of the task. Every step is a run of `nikawa run`; the page is that of
 `nikawa report`, the tables are in `results.md`.
 """
 
@@ -35,7 +35,7 @@ from studies._tables import (
 NAME = "scratch-ja"
 TASKS = ("jsts", "jsick-nli", "jsick-sts", "jcola", "jcommonsenseqa", "jamp")
 STRESS = {"jsick-stress-nli": "jsick-nli", "jsick-stress-sts": "jsick-sts"}
-"""Stress task to the task whose settings it takes."""
+"""For each stress task, the task whose settings it uses."""
 EMBEDDED = ("mini-ja-nli", "mini-ja-choice")
 EPOCHS = {"jamp": 8, "jcola": 10}
 COMMON: dict[str, Any] = {
@@ -47,13 +47,13 @@ COMMON: dict[str, Any] = {
 }
 RATES = (1e-4, 3e-4, 1e-3)
 SHARES = (0.25, 0.5, 0.75, 1.0)
-SAID = """Encoders of 4 layers of 256 **from random weights**: no pre-training, characters as pieces, all they know is the training
-set of the task. These figures show that the machinery learns and what data alone is worth; they are no measure of what encoders can do."""
+SAID = """Encoders of 4 layers of 256 **from random weights**: no pre-training, characters as tokens, trained only on the training
+set of the task. These figures show that training works and what the data alone gives. They do not measure what encoders can do."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is tried; a trial of the study itself takes less of everything."""
+    """The settings of the study; a trial uses less of everything."""
 
     tasks: tuple[str, ...]
     stress: tuple[str, ...]
@@ -67,7 +67,7 @@ class Recipe:
 
 
 def recipe(place: Place) -> Recipe:
-    """The recipe for what is at hand."""
+    """The recipe for the available data."""
     stress = at_hand(tuple(STRESS), place)
     if not place.tiny:
         return Recipe(at_hand(TASKS, place), stress, COMMON)
@@ -76,7 +76,7 @@ def recipe(place: Place) -> Recipe:
 
 
 def chosen(found: Recipe, model: str, place: Place) -> dict[str, dict[str, Any]]:
-    """The settings of every task that do best where settings are chosen, by one seed; nothing else is asked."""
+    """Choose the best settings of every task, by one seed; no test set is answered."""
     grid = {"learning_rate": found.rates}
     asked = [
         RunRequest((task,), (model,), (0,), found.settings(task), grid, train=_whole(task))
@@ -87,7 +87,7 @@ def chosen(found: Recipe, model: str, place: Place) -> dict[str, dict[str, Any]]
 
 
 def _whole(task: str) -> tuple[str, ...]:
-    """JAMP alone has training splits that are run unasked: its whole training set is named."""
+    """Only JAMP has training splits that run by default, so name its whole training set."""
     return ("jamp",) if task == "jamp" else ()
 
 
@@ -139,11 +139,11 @@ def _parts(
     cells: Sequence[RunCell], sections: list[dict[str, Any]], names: dict[str, str], place: Place
 ) -> list[str]:
     size = (
-        "A trial of the study with very small models: its figures mean nothing."
+        "This is a trial of the study with very small models. Its figures have no meaning."
         if place.tiny
         else SAID
     )
-    seeds = f"Mean ± standard deviation over {place.seeds} seeds; settings were chosen by one."
+    seeds = f"Mean ± standard deviation over {place.seeds} seeds; one seed chose the settings."
     return [
         "# Small encoders from random weights",
         size,
@@ -157,7 +157,7 @@ def _parts(
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Make the study; 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
+    """Run the study; returns 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
     place = place_of(words(__doc__ or "", 3).parse_args(given))
     failed = 0
     try:

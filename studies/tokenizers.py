@@ -1,11 +1,11 @@
-"""Characters, sub-words, or sub-words that never cross a morpheme: which serves which task (after KLUE's Section 5)?
+"""Characters, sub-words, or sub-words inside morphemes: which works best for which task (after KLUE's Section 5)?
 
-`python -m studies.tokenizers --ja DIR --ko DIR --out DIR [--workers N]`. DIR holds three encoders of the same size and training budget, in
-`characters/`, `subwords/` and `morphemes/`, as `nikawa pretrain --tokenizer …` leaves them. Each is fine-tuned on three tasks of its language
+`python -m studies.tokenizers --ja DIR --ko DIR --out DIR [--workers N]`. DIR contains three encoders of the same size and training budget, in
+`characters/`, `subwords/` and `morphemes/`, as `nikawa pretrain --tokenizer …` writes them. Each is fine-tuned on three tasks of its language
 with three seeds; the page is that of `nikawa report`, the table with its paired tests is in `results.md`.
 
-Korean has a tagging task at hand (KLUE-NER). For Japanese there is none with enough examples; JSQuAD stands in for it: its answer is
-a stretch of characters, so a piece that crosses the end of a word costs there what it costs in tagging.
+Korean has a tagging task (KLUE-NER). Japanese has no tagging task with enough examples, so the study uses JSQuAD: its answer is
+a span of characters, so a token that crosses the end of a word does the same harm as in tagging.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ EPOCHS: dict[str, dict[str, float]] = {
 TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}
 LENGTHS = {"jsquad": 384, "klue-ner": 256}
 BATCHES = {"klue-sts": 32}
-"""64 where nothing is said: this one has too few examples for it."""
+"""The default is 64: this task has too few examples for it."""
 RATES = {"ja": (3e-4, 6e-4), "ko": (3e-4, 6e-4, 1e-3)}
 FIXED = {"jsquad": (6e-4,)}
-"""No choice where one run takes longer than all choices of the others."""
+"""No choice for a task where one run takes longer than all choices of the others."""
 PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))
 SAMPLE = 500
-"""Texts of a task that pieces are counted in."""
-SAID = """Mean ± standard deviation over seeds; the learning rate was chosen by one seed where the table of the grid tells. Differences are second
-minus first, with their 95% interval and p (Welch's t over items and seeds, Holm over all {tests} tests of this page); **bold** where p is below 5%. Intervals
-are not corrected: one that ends just beside zero may still be chance."""
+"""Texts per task for counting tokens."""
+SAID = """Mean ± standard deviation over seeds; one seed chose the learning rate on the set in the table of the grid. Differences are second
+minus first, with their 95% interval and p-value (Welch's t over items and seeds, Holm over all {tests} tests of this page); **bold** means p is below 5%. Intervals
+are not corrected: one that ends just next to zero may still be due to chance."""
 
 
 def folders(given: Mapping[str, Path], tiny: bool = False) -> dict[str, dict[str, Path]]:
-    """The three encoders of each language; one that is missing is told with the command that makes it."""
+    """The three encoders of each language; the error for a missing one has the command that makes it."""
     made: dict[str, dict[str, Path]] = {}
     for language, place in given.items():
         made[language] = {kind: place / kind for kind in KINDS}
@@ -68,7 +68,7 @@ def folders(given: Mapping[str, Path], tiny: bool = False) -> dict[str, dict[str
             if not (folder / "config.json").is_file():
                 steps = "--size tiny --steps 4" if tiny else "--size mini --steps 7000"
                 cure = f"nikawa pretrain CORPUS --language {language} --tokenizer {kind} {steps} --out {folder}"
-                raise BadInput("holds no encoder", file=folder, cure=f"make it: {cure}")
+                raise BadInput("contains no encoder", file=folder, cure=f"make it: {cure}")
     return made
 
 
@@ -98,7 +98,7 @@ def tell_all(place: Place) -> None:
     """The page of the runs, and the tables in Markdown."""
     encoders = read_sizes(place.out / SIZES)
     page = place.out / "report"
-    title = f"Characters, sub-words, morphemes{': a trial, whose figures mean nothing' if place.tiny else ''}"
+    title = f"Characters, sub-words, morphemes{': a trial; its figures have no meaning' if place.tiny else ''}"
     how = ReportOptions(
         place.data,
         title,
@@ -111,11 +111,11 @@ def tell_all(place: Place) -> None:
     found = contests(place.runs, [(f"encoder:{a}", f"encoder:{b}") for a, b in PAIRS], place)
     marks = {(f"encoder:{a}", f"encoder:{b}"): f"{b} - {a}" for a, b in PAIRS}
     write_differences(
-        place.out / PICTURE, in_order(found, EPOCHS), marks, "Differences between kinds of pieces"
+        place.out / PICTURE, in_order(found, EPOCHS), marks, "Differences between kinds of tokens"
     )
     parts = [
         "# Characters, sub-words and sub-words inside morphemes",
-        "A trial of the study with very small models: its figures mean nothing."
+        "This is a trial of the study with very small models. Its figures have no meaning."
         if place.tiny
         else "",
         SAID.format(tests=len(found)),
@@ -155,7 +155,7 @@ def _rows(cells: Sequence[RunCell], found: Sequence[Contest]) -> Iterator[list[A
 
 
 def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[str]:
-    """Write down what the encoders are; what is unlike in them."""
+    """Store the descriptions of the encoders; return their differences."""
     path = place.out / SIZES
     others = [row for row in read_sizes(path) if row[0] not in models] if path.is_file() else []
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[
 
 
 def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[list[Any]]:
-    """The vocabulary and the weights of each encoder, what it makes of the texts of its tasks, and how it was trained."""
+    """The vocabulary and the weights of each encoder, its tokens on the texts of its tasks, and its training."""
     for language, found in models.items():
         sets = _sets(language, place)
         texts = [
@@ -176,7 +176,7 @@ def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[l
         for kind, folder in found.items():
             tokenizer = tokenizer_of(folder)
             between = share(tokenizer, answers)
-            told = "" if between is None else f"{100 * between:.1f}%"
+            at_ends = "" if between is None else f"{100 * between:.1f}%"
             yield [
                 language,
                 kind,
@@ -184,7 +184,7 @@ def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[l
                 weights(folder),
                 density(tokenizer, texts),
                 *training(folder),
-                told,
+                at_ends,
             ]
 
 
@@ -201,7 +201,7 @@ def _sets(language: str, place: Place) -> list[Sequence[Example]]:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Make the study; 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
+    """Run the study; returns 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
     options = words(__doc__ or "", 3)
     options.add_argument("--ja", type=Path, help="folder with three Japanese encoders")
     options.add_argument("--ko", type=Path, help="folder with three Korean encoders")
@@ -211,7 +211,7 @@ def main(given: Sequence[str] | None = None) -> int:
     if not given_ and not kept:
         return said(
             BadInput(
-                "no encoder is named", cure="give --ja DIR or --ko DIR with three encoders each"
+                "no encoder is named", cure="pass --ja DIR or --ko DIR with three encoders each"
             )
         )
     try:

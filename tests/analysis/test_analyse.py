@@ -98,7 +98,7 @@ def test_other_kinds_have_what_fits_them(found: Analyses) -> None:
     assert (sts.confusion, sts.calibration, sts.no_calibration) == (
         None,
         None,
-        "answers are no labels",
+        "answers are not labels",
     )
     assert reading.overlap is not None
     assert (reading.overlap.of, reading.overlap.inside, reading.overlap.segmentation) == (
@@ -107,7 +107,7 @@ def test_other_kinds_have_what_fits_them(found: Analyses) -> None:
         "characters",
     )
     assert 0 < (reading.overlap.mean.value or 0) <= 1
-    assert (choice.overlap, choice.no_overlap) == (None, "choice tasks have no two texts")
+    assert (choice.overlap, choice.no_overlap) == (None, "choice tasks do not have two texts")
 
 
 def test_partial_inputs_stand_against_the_majority_and_the_whole(found: Analyses) -> None:
@@ -166,7 +166,7 @@ def test_the_same_again_is_the_same_bytes_and_is_asked_for(
                 path.read_bytes()
                 == (tmp_path / "again" / path.relative_to(runs / "analyses")).read_bytes()
             )
-    with pytest.raises(BadInput, match=r"exists already; .*--overwrite"):
+    with pytest.raises(BadInput, match=r"already exists; .*--overwrite"):
         analyse([runs], options=QUICK)
     assert found.index.command.startswith("nikawa analyse ")
 
@@ -191,9 +191,11 @@ def test_keys_and_metrics_can_be_chosen(runs: Path, tmp_path: Path) -> None:
     assert {x.metric for x in got.each} == {"macro-f1"}
     assert {s.by for x in got.each for s in x.slices} == {"gold"}
     assert "--by gold --metric macro-f1" in got.index.command
-    with pytest.raises(BadInput, match="nothing can be sliced by 'colour': no item has it"):
+    with pytest.raises(
+        BadInput, match="no result can be sliced by 'colour': no item has this field"
+    ):
         analyse([pattern], out=tmp_path / "b", options=replace_how(by=("colour",)))
-    with pytest.raises(BadInput, match="pearson scores none of these tasks"):
+    with pytest.raises(BadInput, match="pearson does not score any of these tasks"):
         analyse([pattern], out=tmp_path / "c", options=replace_how(metric="pearson"))
     assert not (tmp_path / "b").exists()
 
@@ -245,7 +247,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
     monkeypatch.setattr(
         "nikawa.analysis.job.compute_analyses", lambda *_, **__: pytest.fail("the work began")
     )
-    with pytest.raises(BadInput, match="cannot be written; choose another place"):
+    with pytest.raises(BadInput, match="cannot be written; choose another folder"):
         analyse([runs], out=tmp_path / "some" / "where")
 
 
@@ -254,19 +256,19 @@ def test_answers_that_were_changed_are_told(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(path, tmp_path / path.name)
     answers = tmp_path / path.name / "predictions" / "test.jsonl"
     answers.write_bytes(answers.read_bytes().replace(b'"answer"', b'"answer" '))
-    with pytest.raises(BadInput, match="is not what the run wrote"):
+    with pytest.raises(BadInput, match="has changed since the run wrote it"):
         analyse([tmp_path / path.name], options=replace_how())
     good = next(runs.glob("mini-ja-nli--majority--*"))
     got = analyse([tmp_path / path.name, good], out=tmp_path / "out", options=replace_how())
     assert [x.system.task for x in got.each] == ["mini-ja-nli"]
-    assert "is not what the run wrote" in got.index.left_out[path.name]
+    assert "has changed since the run wrote it" in got.index.left_out[path.name]
     with pytest.raises(BadInput, match="in several folders"):
         analyse([tmp_path / path.name, good])
 
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("nothing", "no such folder"), ("file", "is a file"), ("empty", "holds no run")],
+    [("nothing", "no such folder"), ("file", "is a file"), ("empty", "contains no runs")],
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, name: str, what: str) -> None:
     (tmp_path / "file").write_text("x")

@@ -179,7 +179,7 @@ def test_one_system_without_probabilities_suspects_nothing() -> None:
     one = loaded({"test": examples}, {"test": [[E, C, N, C, C, N]]})
     suspected, (skipped,) = find_suspects([seated(one)], AnalysisOptions())
     assert suspected == ()
-    assert skipped.why == "the model gives no probabilities, and there is no second system"
+    assert skipped.why == "the model returns no probabilities, and there is no second system"
 
 
 def test_answers_that_could_not_be_read_are_nobodys_vote() -> None:

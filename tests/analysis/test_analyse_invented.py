@@ -115,7 +115,7 @@ def test_answers_without_probabilities_have_no_calibration(meadow: Path) -> None
     one = replayed(
         "meadow-label", [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)]
     )
-    assert (one.calibration, one.no_calibration) == (None, "the model gives no probabilities")
+    assert (one.calibration, one.no_calibration) == (None, "the model returns no probabilities")
     assert one.surprises_by == "score"
     assert {s.example for s in one.surprises} == {"m2", "m5", "m7", "m10", "m11"}
     assert compute_analyses([Path("runs")], options=QUICK).analyses.across.suspects == ()

@@ -209,7 +209,7 @@ def test_one_file_of_one_set(bag: Made) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("ORIGINAL", "PERTURBED", "--task", "mini-ja-nli"), "were not made from others"),
+        (("ORIGINAL", "PERTURBED", "--task", "mini-ja-nli"), "were not made from other examples"),
         (
             ("ORIGINAL", "ORIGINAL", "--task", "jsick-stress-nli", "--sets", "SETS"),
             "3 sets share ids",
@@ -217,7 +217,7 @@ def test_one_file_of_one_set(bag: Made) -> None:
         (("ORIGINAL", "SETS", "--task", "jsick-stress-ner", "--sets", "SETS"), "did you mean"),
         (
             ("ORIGINAL", "EMPTY", "--task", "jsick-stress-nli", "--sets", "SETS"),
-            "holds no file named after a set",
+            "contains no file named after a set",
         ),
         (
             ("ORIGINAL", "nowhere.jsonl", "--task", "jsick-stress-nli", "--sets", "SETS"),
@@ -240,7 +240,7 @@ def test_one_file_of_one_set(bag: Made) -> None:
                 "--sets",
                 "SETS",
             ),
-            "answers none of the examples",
+            "contains no answer to any of the examples",
         ),
     ],
 )

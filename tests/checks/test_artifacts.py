@@ -171,7 +171,7 @@ def test_korean_morphemes_that_share_a_syllable_stay_apart() -> None:
     ("items", "labels", "alpha", "said"),
     [
         ([("yes", ("星", "空"))], LABELS, 0.01, "'yes' is not one of the labels"),
-        ([("yes", ("星", "空"))], (), 0.01, "only the label 'yes'"),
+        ([("yes", ("星", "空"))], (), 0.01, "the only label is 'yes'"),
         ([("neutral", (" ", ""))], LABELS, 0.01, "no token"),
         ([("neutral", ("星", "空"))], LABELS, 0.5, "between 0 and 0.5"),
     ],

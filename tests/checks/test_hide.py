@@ -572,11 +572,11 @@ def test_items_that_were_changed_or_removed_since_are_named() -> None:
         score_with(KEYS)
     path.write_text("".join([lines[0].replace("の波", "の風"), *lines[1:]]))
     with pytest.raises(
-        BadInput, match=f"1 items of hidden:test were changed since, such as {name}"
+        BadInput, match=f"1 items of hidden:test have changed since, such as {name}"
     ):
         score_with(KEYS)
     path.write_text("".join([*lines, lines[0].replace(name, "stranger")]))
-    with pytest.raises(BadInput, match="knows nothing of 1 items"):
+    with pytest.raises(BadInput, match="does not have 1 items"):
         score_with(KEYS)
 
 
@@ -607,7 +607,7 @@ def test_only_what_hide_wrote_is_replaced() -> None:
     """A folder that was there might hold judgements of the very labels that are hidden."""
     lay_kind()
     hide()
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         hide()
     hide(overwrite=True)
     (OUT / "judgements.txt").write_text("t3 neutral")
@@ -655,9 +655,9 @@ def test_labels_that_are_hidden_elsewhere_are_not_carried_over() -> None:
         dev=dev,
         test=make_examples(make_text, range(40)),
     )
-    with pytest.raises(BadInput, match=r"12 items of dev hold hidden labels.*--split dev"):
+    with pytest.raises(BadInput, match=r"12 items of dev have hidden labels.*--split dev"):
         hide()
-    with pytest.raises(BadInput, match=r"12 labels of dev are marked as hidden already.*--hidden"):
+    with pytest.raises(BadInput, match=r"12 labels of dev are already marked as hidden.*--hidden"):
         hide(splits=("dev", "test"))
     assert not KEYS.exists()
     hide(splits=("dev", "test"), hidden=True)
@@ -696,7 +696,7 @@ def test_ids_that_tell_labels_are_refused() -> None:
         "data", "hide", "tides", "--split", "test", "--out", OUT, "--keys", KEYS, "--keep-ids"
     )
     assert status == 2
-    assert "labels would be given away by id (test)" in printed
+    assert "id (test) would give labels away" in printed
     assert "it guesses 100.0% of 40 labels" in printed
     status, printed = call(
         *("data", "hide", "tides", "--split", "test", "--out", OUT, "--keys", KEYS),
@@ -736,7 +736,7 @@ def test_the_answer_itself_in_a_kept_field_is_refused() -> None:
             replace(e, meta={"hint": f"see {e.gold['answers'][0]['text']}."}) for e in examples
         )
     )
-    assert "it holds the answer of 40 of 40 items" in refusal(keep=("hint",))
+    assert "it contains the answers to 40 of 40 items" in refusal(keep=("hint",))
 
 
 def test_fields_that_have_nothing_to_do_with_labels_are_kept() -> None:
@@ -764,7 +764,10 @@ def test_copies_in_another_split_are_refused() -> None:
     copy = replace(examples[7], id="c", inputs={"premise": " ２日の潮 ", "hypothesis": "７の波。"})
     lay(train=(*make_examples(make_inference, range(100, 130)), copy), test=examples)
     message = refusal()
-    assert "copies (test): 1 of 40 items are in another split with their label" in message
+    assert (
+        "copies (test) would give labels away: 1 of 40 items are in another split with their label"
+        in message
+    )
     assert "tides:test/t7: tides:train/c" in message
     assert hide(allow=("copies",)).giveaways[0].ids == ("tides:test/t7",)
 
@@ -778,7 +781,7 @@ def test_examples_made_from_hidden_ones_are_refused() -> None:
         origin=Origin(recipe="swap", parents=("tides:test/t7",), gold="inherited"),
     )
     lay(train=(*make_examples(make_inference, range(100, 130)), child), test=examples)
-    assert "parents (test): 1 of 40" in refusal()
+    assert "parents (test) would give labels away: 1 of 40" in refusal()
 
 
 def test_labels_inherited_from_published_examples_are_refused() -> None:

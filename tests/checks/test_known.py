@@ -111,7 +111,7 @@ def test_only_a_folder_of_ones_own_has_a_list(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("records.jsonl").write_text('{"id": "1", "inputs": {"text": "猫"}}\n', "utf-8")
-    with pytest.raises(BadInput, match="no dataset folder of yours"):
+    with pytest.raises(BadInput, match="not a custom dataset folder"):
         accept(text, "because")
 
 

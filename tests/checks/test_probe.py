@@ -76,7 +76,7 @@ def test_without_leaves_out_by_meta(records: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"), [("template=8", "no example of"), ("template", "names no value")]
+    ("rule", "said"), [("template=8", "no example of"), ("template", "has no value")]
 )
 def test_a_rule_that_takes_nothing_is_a_slip(records: str, rule: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
@@ -140,7 +140,7 @@ def test_the_embedded_benchmarks() -> None:
 @pytest.mark.parametrize(
     ("spec", "how", "said"),
     [
-        ("mini-ja", {"question": "score"}, "ask for label"),
+        ("mini-ja", {"question": "score"}, "pass --question label"),
         ("mini-ja", {"tokeniser": "ipadik"}, "did you mean 'ipadic'"),
         ("jsquad", {}, "is not in"),
         ("mini-jaa", {}, "did you mean 'mini-ja'"),
@@ -154,7 +154,7 @@ def test_bad_input(spec: str, how: dict[str, Any], said: str, tmp_path: Path) ->
 def test_no_gold_is_said(tmp_path: Path) -> None:
     path = tmp_path / "hidden.jsonl"
     write_records(path, [Example(id="1", inputs={"text": "水"})])
-    with pytest.raises(BadInput, match="no word as gold"):
+    with pytest.raises(BadInput, match="has no gold label"):
         probe_artifacts(str(path))
 
 
@@ -172,7 +172,10 @@ def test_a_text_that_no_analyser_takes_is_named(tmp_path: Path, workers: int) ->
 
 def test_no_svg_is_written_under_another_name(nikawa: Nikawa, records: str, tmp_path: Path) -> None:
     done = nikawa("probe", "artifacts", records, "--plot", str(tmp_path / "plot.png"))
-    assert (done.returncode, "only SVG is drawn; say --plot" in done.stderr) == (2, True)
+    assert (done.returncode, "the plot must be an SVG file; pass --plot" in done.stderr) == (
+        2,
+        True,
+    )
     assert not list(tmp_path.glob("plot*"))
 
 
@@ -198,7 +201,7 @@ def test_without_a_gate_the_status_is_0_and_json_is_json(
     ][1].items()
     assert plot.read_text("utf-8").startswith("<svg")
     again = nikawa("probe", "artifacts", records, "--quiet", "--plot", str(plot))
-    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)
 
 
 def test_uneven_labels_are_said(nikawa: Nikawa, tmp_path: Path) -> None:

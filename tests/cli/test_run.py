@@ -112,7 +112,7 @@ def test_what_failed_is_told_once_and_the_status_says_so(tmp_path: Path) -> None
         path.unlink()
     done = call(*MINI, "--seeds", "2", "--out", str(tmp_path))
     assert done.exit_code == 2
-    assert done.stderr.count("is gone; put it back") == 2
+    assert done.stderr.count("is listed in done.json but missing; restore it") == 2
     assert "33.33" not in done.stdout
     assert all(
         line.startswith("nikawa: mini-ja-nli--majority--") for line in done.stderr.splitlines()
@@ -124,11 +124,11 @@ def test_what_failed_is_told_once_and_the_status_says_so(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--model", "majority"), "no task is named"),
-        (("--tasks", "mini-ja"), "no model is named"),
-        ((*MINI, "--seeds", "0"), "'0' tells no seeds"),
-        ((*MINI, "--set", "x"), "'x' is no setting; write KEY=VALUE"),
-        ((*MINI, "--share", "half"), "'half' is no share"),
+        (("--model", "majority"), "the task is missing"),
+        (("--tasks", "mini-ja"), "the model is missing"),
+        ((*MINI, "--seeds", "0"), "'0' is not a number or list of seeds"),
+        ((*MINI, "--set", "x"), "'x' is not a setting; write KEY=VALUE"),
+        ((*MINI, "--share", "half"), "'half' is not a share"),
         ((*MINI, "--preset", "jgleu"), "did you mean 'jglue'"),
         ((*MINI, "--executor", "poll"), "did you mean 'pool'"),
         ((*MINI, "--as", "markdwon"), "did you mean 'markdown'"),
@@ -166,9 +166,9 @@ def test_runs_and_models_are_listed(tmp_path: Path) -> None:
 def test_removing_asks_for_a_yes(tmp_path: Path) -> None:
     call(*MINI, "--out", str(tmp_path))
     (path,) = tmp_path.iterdir()
-    assert "say --yes" in call("remove", path.name, "--out", str(tmp_path)).stdout
+    assert "pass --yes" in call("remove", path.name, "--out", str(tmp_path)).stdout
     assert path.exists()
-    assert "1 runs removed" in call("remove", path.name, "--out", str(tmp_path), "--yes").stdout
+    assert "1 run removed" in call("remove", path.name, "--out", str(tmp_path), "--yes").stdout
     assert not path.exists()
 
 
@@ -214,7 +214,7 @@ def test_a_killed_process_leaves_everything_to_go_on_with(
     _, said = process.communicate(timeout=30)
     assert process.returncode == (130 if sent == signal.SIGINT else -sent)
     assert b"Traceback" not in said
-    assert (b"the same command goes on" in said) == (sent == signal.SIGINT)
+    assert (b"the same command to resume" in said) == (sent == signal.SIGINT)
     marked = {path: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
     assert 0 < len(marked) < 20
     words = (
@@ -261,4 +261,7 @@ def test_an_output_that_nobody_reads_ends_it_quietly(tmp_path: Path) -> None:
 def test_few_examples_are_said_to_have_no_interval(tmp_path: Path) -> None:
     said = call(*MINI, "--out", str(tmp_path)).output
     assert "(—)" in said
-    assert "—: Fewer than 10 examples, or groups of them, tell no interval." in said
+    assert (
+        "—: Fewer than 10 examples, or groups of them, are too few for a confidence interval."
+        in said
+    )

@@ -69,7 +69,7 @@ def test_odd_ids_are_named_below_the_counts(answers: Path) -> None:
     assert f"missing: {gone}\n" in said
     assert "unknown ids: zzz\n" in said
     assert said.count("'hm' (not one of entailment") == 5
-    assert "unreadable: and 2 more (--json names all)" in said
+    assert "unreadable: and 2 more (--json lists all)" in said
     found = json.loads(run("mini-ja-nli", str(answers), "--partial", "--json"))
     assert (found["missing_ids"], found["unknown_ids"], len(found["unparsed_items"])) == (
         [gone],
@@ -83,7 +83,7 @@ def test_detail_is_replaced_on_demand(answers: Path, tmp_path: Path) -> None:
     detail = tmp_path / "detail.jsonl"
     detail.write_text("old\n")
     words = ("mini-ja-nli", str(answers), "--partial", "-q", "--per-item", str(detail))
-    with pytest.raises(BadInput, match=r"exists already.*--overwrite"):
+    with pytest.raises(BadInput, match=r"already exists.*--overwrite"):
         run(*words)
     assert detail.read_text() == "old\n"
     assert run(*words, "--overwrite") == ""
@@ -92,7 +92,7 @@ def test_detail_is_replaced_on_demand(answers: Path, tmp_path: Path) -> None:
 
 def test_detail_never_replaces_the_answers(answers: Path) -> None:
     before = answers.read_bytes()
-    with pytest.raises(BadInput, match="is read and would be replaced; choose another name"):
+    with pytest.raises(BadInput, match="is an input file and would be overwritten; choose another name"):
         run(
             "mini-ja-nli",
             str(answers),
@@ -109,7 +109,7 @@ def test_versions_are_named(releases: tuple[str, ...]) -> None:
     said = run(*releases)
     assert "jnli dev, version 1.1: 3 of 3 answered" in said
     assert "jnli dev, version 1.3: 3 of 3 answered" in said
-    assert "1 items have another gold answer in 1.3 than in 1.1" in said
+    assert "1 item with different gold in 1.3 and 1.1" in said
 
 
 def test_versions_as_one_table(releases: tuple[str, ...]) -> None:
@@ -127,7 +127,7 @@ def test_versions_as_one_table(releases: tuple[str, ...]) -> None:
 def test_versions_keep_quiet_and_refuse_detail(releases: tuple[str, ...], tmp_path: Path) -> None:
     assert run(*releases, "-q") == ""
     assert run(*releases, "--confusion").count("gold \\ answer") == 2
-    with pytest.raises(BadInput, match="--per-item tells of one version; leave"):
+    with pytest.raises(BadInput, match="--per-item and --versions cannot be combined; pass"):
         run(*releases, "--per-item", str(tmp_path / "d.jsonl"))
 
 
@@ -135,7 +135,7 @@ def test_confusion_needs_labels(tmp_path: Path) -> None:
     examples = [e for e in load("mini-ko:dev").splits["dev"] if "score" in e.gold]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({e.id: e.gold["score"] for e in examples}))
-    with pytest.raises(BadInput, match="mini-ko-sts has no labels to confuse"):
+    with pytest.raises(BadInput, match="mini-ko-sts has no labels for a confusion matrix"):
         run("mini-ko-sts", str(path), "--confusion")
 
 
@@ -143,7 +143,10 @@ def test_too_few_items_are_said_to_have_no_interval(
     answers: Path, releases: tuple[str, ...]
 ) -> None:
     said = run("mini-ja-nli", str(answers), "--partial")
-    assert "—: Fewer than 10 examples, or groups of them, tell no interval." in said
+    assert (
+        "—: Fewer than 10 examples, or groups of them, are too few for a confidence interval."
+        in said
+    )
     assert [
         line.split()[-2] for line in said.splitlines() if line.lstrip().startswith("accuracy")
     ] == ["—"]

@@ -184,10 +184,10 @@ def test_runs_of_before_the_labels_were_hid_are_void(lay: Lay) -> None:
         Path("tides"),
         overwrite=True,
     )
-    with pytest.raises(BadInput, match="is not the data the run was planned with"):
+    with pytest.raises(BadInput, match="has changed since the run was planned"):
         compute_analyses([runs], options=AnalysisOptions(resamples=50))
     with pytest.raises(
-        BadInput, match=r"^runs/tides--.*planned with .*; or report the other runs alone$"
+        BadInput, match=r"^runs/tides--.*since the run was planned .*; or report on the other runs only$"
     ):
         load_task_runs(find_runs(["runs"]).results)
 
@@ -220,7 +220,7 @@ def test_a_split_that_is_all_hidden_is_refused_without_a_word_of_it(
     answers = str(answered(tmp_path / "a.jsonl", wrong=[0], of=range(6)))
     refused = CliRunner().invoke(build(), ["score", folder, answers])
     assert refused.exit_code != 0
-    assert "the labels of all 6 items of tides:test are hidden" in str(refused.exception)
+    assert "all 6 labels of tides:test are hidden" in str(refused.exception)
     told = CliRunner().invoke(build(), ["score", folder, answers, "--hidden", "--json"])
     assert json.loads(told.stdout)["scores"][0]["value"] == pytest.approx(100 * 5 / 6)
 

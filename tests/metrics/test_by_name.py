@@ -39,7 +39,7 @@ def test_a_name_is_the_registered_metric() -> None:
     for name in metrics():
         assert Metric(name) is metrics()[name]
     assert nk.Metric is Metric
-    assert repr(Metric("accuracy")) == "Metric('accuracy'): Share of items answered right."
+    assert repr(Metric("accuracy")) == "Metric('accuracy'): Share of items with the correct answer."
     with pytest.raises(UnknownName, match="there is no metric 'acuracy'; did you mean 'accuracy'"):
         Metric("acuracy")
 
@@ -51,7 +51,7 @@ def test_a_declaration_makes_a_new_one() -> None:
     mine = Metric("mine", always_right, "All is well.")
     assert mine(["a"], ["b"]).value == 1.0
     assert replace(mine, name="other").evaluate is always_right
-    with pytest.raises(TypeError, match="the metric 'mine' declares no function"):
+    with pytest.raises(TypeError, match="the metric 'mine' has no function"):
         Metric("mine", about="Nothing.")
 
 
@@ -128,14 +128,14 @@ def test_undefined_is_nan() -> None:
         ("accuracy", (["a"], ["a", "b"]), "2 gold values, 1 answers"),
         ("accuracy", (["a"], [None]), "item '0' has no gold"),
         ("accuracy", ({"1": "a"}, ["a"]), "two lists, or two mappings by id"),
-        ("accuracy", (["a"], {"1": "a"}), "gold is a mapping by id, the answers are not"),
+        ("accuracy", (["a"], {"1": "a"}), "gold is a mapping by id, but the answers are not"),
         ("accuracy", ({}, {"1": "a", "2": "b"}), "2 of 2 items have no answer, such as 1, 2"),
-        ("pearson", ([1], [1]), "a correlation of 1 answers"),
-        ("pearson", (["x", "y"], [1, 2]), "have not the shape that pearson needs"),
-        ("jsquad-f1", ([1], [2]), "have not the shape that jsquad-f1 needs"),
-        ("entity-macro-f1", ([[]], [[]]), "looks at the input text of each item"),
-        ("entity-macro-f1", ([[3]], [[]]), "an answer is no list of spans"),
-        ("auprc", (["a"], ["a"]), "ranks by the scores of each answer"),
+        ("pearson", ([1], [1]), "there are 1 answers"),
+        ("pearson", (["x", "y"], [1, 2]), "do not have the format that pearson needs"),
+        ("jsquad-f1", ([1], [2]), "do not have the format that jsquad-f1 needs"),
+        ("entity-macro-f1", ([[]], [[]]), "needs the input text of each item"),
+        ("entity-macro-f1", ([[3]], [[]]), "an answer is not a list of spans"),
+        ("auprc", (["a"], ["a"]), "needs the scores of each answer"),
     ],
 )
 def test_what_is_refused(metric: str, arguments: tuple[Any, Any], message: str) -> None:

@@ -50,8 +50,8 @@ def test_choices_without_their_question(invented: Mapping[Kind, Any]) -> None:
         ({"question": "何", "choices": ["a", "b"]}, "a", "has no choice 'a'"),
         ({"question": "何", "choices": []}, 0, "no list of choices"),
         ({"question": "何"}, 0, "no list of choices"),
-        ({"question": "何", "choices": ["a"]}, 0, "no second choice"),
-        ({"choices": ["a", "b"]}, 0, "has no text 'question'"),
+        ({"question": "何", "choices": ["a"]}, 0, "has a single choice"),
+        ({"choices": ["a", "b"]}, 0, "has no input 'question'"),
     ],
 )
 def test_choices_that_cannot_be_used(
@@ -117,12 +117,12 @@ def test_always_an_answer_where_training_had_one(invented: Mapping[Kind, Any]) -
 
 def test_reading_says_what_it_lacks(invented: Mapping[Kind, Any]) -> None:
     case = invented["reading"]
-    with pytest.raises(BadInput, match="needs the question"):
+    with pytest.raises(BadInput, match="needs the input question"):
         fitted("span-overlap", replace(case.task, inputs=("context",)), case.learn)
     nowhere = [
         replace(e, gold={"answers": [{"text": "どこにもない", "start": 0}]}) for e in case.learn
     ]
-    with pytest.raises(BadInput, match="no answer is a piece"):
+    with pytest.raises(BadInput, match="no gold answer is a span"):
         fitted("span-overlap", case.task, nowhere)
 
 

@@ -98,9 +98,9 @@ def test_it_says_what_it_lacks(found: Model, invented: Mapping[Kind, Any]) -> No
     case = invented[found.kinds[0]]
     fresh = model(found.name)
     assert isinstance(fresh, Trainable)
-    with pytest.raises(BadInput, match="has not learned"):
+    with pytest.raises(BadInput, match="is not trained on"):
         fresh.predict(case.task, case.ask)
-    with pytest.raises(BadInput, match="nothing to learn"):
+    with pytest.raises(BadInput, match="no examples to train"):
         fresh.fit(case.task, [])
-    with pytest.raises(BadInput, match="has no gold for"):
+    with pytest.raises(BadInput, match="has no gold label for"):
         fresh.fit(case.task, [replace(case.learn[0], gold={})])

@@ -103,7 +103,7 @@ def test_wrong_kinds_and_missing_packages_are_told(
     assert isinstance(found, Trainable)
     with pytest.raises(BadInput, match="crf does not answer text tasks"):
         found.fit(replace(case.task, kind="text"), case.learn)
-    with pytest.raises(BadInput, match="a setting is wrong"):
+    with pytest.raises(BadInput, match="a setting is invalid"):
         model("crf", settings={"iterations": 0})
     monkeypatch.setitem(sys.modules, "pycrfsuite", None)
     with pytest.raises(MissingExtra, match=r"install .*\[models\]'"):

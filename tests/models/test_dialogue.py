@@ -109,7 +109,7 @@ def test_turns_and_states_are_checked() -> None:
     with pytest.raises(BadInput, match="a turn without text"):
         read_exchanges(TASK, Example(id="1", inputs={"turns": [{"role": "user"}]}))
     assert parse_state(["가-나-다-라"], "1") == {"가-나": "다-라"}
-    with pytest.raises(BadInput, match="'가-나' is not domain-slot-value"):
+    with pytest.raises(BadInput, match="'가-나' is not of the form domain-slot-value"):
         parse_state(["가-나"], "1")
 
 

@@ -126,8 +126,14 @@ def test_trees_that_do_not_fit_their_words_are_refused(invented: Mapping[Kind, A
     case = invented["tree"]
     for tree, what in (
         ({"heads": [2], "labels": ["NP"]}, "has 3 words, 1 heads and 1 labels"),
-        ({"heads": [1, 3, 0], "labels": ["A", "B", "C"]}, "a head that is no other of its 3 words"),
-        ({"heads": [2, 4, 0], "labels": ["A", "B", "C"]}, "a head that is no other of its 3 words"),
+        (
+            {"heads": [1, 3, 0], "labels": ["A", "B", "C"]},
+            "a head that is neither 0 nor another of its 3 words",
+        ),
+        (
+            {"heads": [2, 4, 0], "labels": ["A", "B", "C"]},
+            "a head that is neither 0 nor another of its 3 words",
+        ),
     ):
         with pytest.raises(BadInput, match=what):
             fitted("tree-graph", case.task, [replace(case.learn[0], gold={"tree": tree})])

@@ -48,7 +48,7 @@ def test_a_table_parts_documents_and_blank_lines_do_not(tmp_path: Path) -> None:
 def test_a_row_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("一\n", "utf-8")
     (tmp_path / "t.tsv").write_text("0\t1\tx\nfirst\t1\tx\n", "utf-8")
-    with pytest.raises(BadInput, match=r"t\.tsv, line 2: .*tabs between"):
+    with pytest.raises(BadInput, match=r"t\.tsv, line 2: .*separated by tabs"):
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
 
 
@@ -57,12 +57,11 @@ def test_a_table_of_another_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "一"}\n', "utf-8")
     (tmp_path / "t.tsv").write_text("0\t1\tx\n7\t3\tx\n", "utf-8")
     with pytest.raises(
-        BadInput, match=r"a\.txt: has 2 lines, and by t\.tsv a document begins in line 8; name"
+        BadInput,
+        match=r"a\.txt: has 2 lines, but according to t\.tsv a document begins in line 8; pass",
     ):
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
-    with pytest.raises(
-        BadInput, match=r"t\.tsv: a table of sources is about one file of plain text"
-    ):
+    with pytest.raises(BadInput, match=r"t\.tsv: a table of sources describes one plain-text file"):
         lines_of(tmp_path / "a.jsonl", table=tmp_path / "t.tsv")
 
 
@@ -71,9 +70,9 @@ def test_rows_that_overlap_are_refused(order: int, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("一\n二\n三\n", "utf-8")
     (tmp_path / "t.tsv").write_text("\n".join(["0\t2\tx", "1\t2\ty"][::order]) + "\n", "utf-8")
     told = (
-        r"t\.tsv, line 2: begins at 1, which belongs to the row of line 1"
+        r"t\.tsv, line 2: begins at 1, which the row in line 1 already covers"
         if order > 0
-        else r"line 1: .*of line 2"
+        else r"line 1: .*in line 2"
     )
     with pytest.raises(BadInput, match=told):
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
@@ -90,7 +89,7 @@ def test_lines_that_no_row_holds_are_counted_and_most_of_them_refused(tmp_path: 
     assert source.outside == FileReport.of(source).outside == 2, "the blank line is no text"
     (tmp_path / "t.tsv").write_text("0\t2\tx\n", "utf-8")
     with pytest.raises(
-        BadInput, match=r"a\.txt: has 5 lines of text, of which t\.tsv holds 2; name the table"
+        BadInput, match=r"a\.txt: has 5 lines of text, but t\.tsv covers only 2; pass the table"
     ):
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
     (plain,) = find_sources([tmp_path / "a.txt"])
@@ -144,7 +143,7 @@ def test_a_record_whose_field_holds_no_text_is_counted(tmp_path: Path) -> None:
 def test_records_that_mostly_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "一"}\n' * 5 + "plain\n" * 100, "utf-8")
     with pytest.raises(
-        BadInput, match=r"a\.jsonl, line 6: most of its lines are not JSON .*an object a line"
+        BadInput, match=r"a\.jsonl, line 6: most of its lines are not JSON .*one JSON object"
     ):
         lines_of(tmp_path / "a.jsonl")
 
@@ -220,10 +219,10 @@ def test_folders_are_searched_and_names_told_apart(tmp_path: Path) -> None:
         )
     assert len(lines_of(tmp_path)) == 3
     assert len({document for document, _ in lines_of(tmp_path)}) == 3
-    with pytest.raises(BadInput, match="named twice"):
+    with pytest.raises(BadInput, match="passed twice"):
         lines_of(tmp_path, tmp_path / "x")
     (tmp_path / "z").mkdir()
-    with pytest.raises(BadInput, match=r"holds no text; it may hold \.txt"):
+    with pytest.raises(BadInput, match=r"contains no text files; add files that end in \.txt"):
         lines_of(tmp_path / "z")
     with pytest.raises(BadInput, match="no such file"):
         lines_of(tmp_path / "none.txt")

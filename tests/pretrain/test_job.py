@@ -92,7 +92,7 @@ def test_from_text_to_an_encoder_that_plain_transformers_loads(
     tokenizer, model = AutoTokenizer.from_pretrained(out), AutoModelForMaskedLM.from_pretrained(out)
     pieces = tokenizer(f"{WHO[0]}は[MASK]で{WHAT[0]}。", return_tensors="pt")
     assert model(**pieces).logits.shape[-1] >= report["vocabulary"]["size"] == len(tokenizer)
-    with pytest.raises(BadInput, match="holds a finished encoder; choose another --out"):
+    with pytest.raises(BadInput, match="contains a finished encoder; choose another --out"):
         pretrain([corpus], out, choices(tokenizer="morphemes", size="tiny", steps=3, batch=512))
 
 
@@ -106,11 +106,11 @@ def test_stages_are_done_once(corpus: Path, tmp_path: Path) -> None:
         made = now
     assert report.pack is not None
     assert report.pack["train"]["lines"] == report.text.train.lines if report.text else False
-    with pytest.raises(BadInput, match=r"work/text: was made with another seed; .*--overwrite"):
+    with pytest.raises(BadInput, match=r"work/text: was made with a different seed; .*--overwrite"):
         pretrain([corpus], out, choices(only="pack", seed=1))
-    with pytest.raises(BadInput, match=r"work/text: was made with another set of benchmarks"):
+    with pytest.raises(BadInput, match=r"work/text: was made with a different set of benchmarks"):
         pretrain([corpus], out, choices(only="pack", against=("mini-ja:dev",)))
-    with pytest.raises(BadInput, match=r"work/tokenizer: was made with another tokenizer"):
+    with pytest.raises(BadInput, match=r"work/tokenizer: was made with a different tokenizer"):
         pretrain([corpus], out, choices(only="pack", tokenizer="characters"))
     assert pretrain(
         [corpus], out, choices(only="pack", tokenizer="characters", overwrite=True)
@@ -142,7 +142,7 @@ def test_packs_are_carried_without_the_text(corpus: Path, tmp_path: Path) -> Non
     assert report.text is not None
     assert report.command.startswith(f"nikawa pretrain {corpus.name} --language ja ")
     assert report.command.endswith(f" --only pack --squeeze --out {tmp_path / 'there'}")
-    with pytest.raises(BadInput, match=r"no text was named; name a corpus"):
+    with pytest.raises(BadInput, match=r"no corpus is named; pass a corpus"):
         pretrain([], tmp_path / "nowhere", choices(only="pack"))
 
 
@@ -231,8 +231,8 @@ def test_killed_and_called_again_gives_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "nowhere to write to; say --out"),
-        (("--out", "o"), "no language was named; say --language"),
+        ((), "the output folder is missing; say --out"),
+        (("--out", "o"), "the language is missing; say --language"),
         (("--out", "o", "--language", "fr"), "no language with an encoder 'fr'"),
         (
             ("--out", "o", "--language", "ja", "--tokenizer", "words"),
@@ -240,9 +240,9 @@ def test_killed_and_called_again_gives_the_same(tmp_path: Path) -> None:
         ),
         (("--out", "o", "--language", "ja", "--only", "train"), "there is no stage 'train'"),
         (("--out", "o", "--language", "ja", "--segmenter", "mecb"), "did you mean 'mecab-ko'"),
-        (("--out", "o", "--language", "ja"), "say --steps 2000, or --minutes 8"),
+        (("--out", "o", "--language", "ja"), "pass --steps 2000 or --minutes 8, for example"),
         (("--out", "o", "--language", "ja", "--steps", "1", "--size", "huge"), "'huge'"),
-        (("--out", "o", "--language", "ko", "--only", "text"), "does not look Korean"),
+        (("--out", "o", "--language", "ko", "--only", "text"), "does not look like Korean"),
     ],
 )
 def test_wrong_wishes_fail_before_any_work(

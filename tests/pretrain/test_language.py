@@ -30,7 +30,7 @@ def test_shares() -> None:
 
 @pytest.mark.parametrize(
     ("text", "language", "cure"),
-    [(KO, "ja", "say --language ko"), (ZH, "ja", "--any-language"), (EN, "ko", "--any-language")],
+    [(KO, "ja", "pass --language ko"), (ZH, "ja", "--any-language"), (EN, "ko", "--any-language")],
 )
 def test_another_language_is_refused(text: str, language: str, cure: str) -> None:
     with pytest.raises(BadInput, match=rf"x\.txt: does not look .*{cure}"):

@@ -132,7 +132,7 @@ def test_more_text_before_it_does_not_move_a_document(corpus: Path, tmp_path: Pa
 def test_nothing_is_written_where_nothing_is_left(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("これも捨てる。\n", "utf-8")
-    with pytest.raises(BadInput, match="nothing is left"):
+    with pytest.raises(BadInput, match="no text is left"):
         run(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     for wrong, said in (
@@ -147,12 +147,10 @@ def test_nothing_is_written_where_nothing_is_left(tmp_path: Path) -> None:
 def test_what_became_of_a_text_of_which_nothing_is_left(tmp_path: Path, invented: Invented) -> None:
     path = tmp_path / "a.txt"
     path.write_text("これも捨てる。\n" * 3, "utf-8")
-    with pytest.raises(
-        BadInput, match=r"a\.txt: nothing is left of the text, lines removed: words 3"
-    ):
+    with pytest.raises(BadInput, match=r"a\.txt: no text is left, lines removed: words 3"):
         run(path, tmp_path / "out", texts=list)
     path.write_text(invented("ja", 1)[0], "utf-8")
-    with pytest.raises(BadInput, match=r"a\.txt: all there is of the text was held out; .*--seed"):
+    with pytest.raises(BadInput, match=r"a\.txt: the whole text was held out; .*--seed"):
         run(path, tmp_path / "out", share=1.0)
     assert not (tmp_path / "out").exists()
 
@@ -173,17 +171,17 @@ def test_a_folder_may_hold_a_short_file_that_tells_nothing(
         == 101 - run(folder, tmp_path / "again").heldout.lines
     )
     (folder / "c.txt").write_text("\n".join(invented("ko", 100)), "utf-8")
-    with pytest.raises(BadInput, match=r"c\.txt: does not look Japanese"):
+    with pytest.raises(BadInput, match=r"c\.txt: does not look like Japanese"):
         run(folder, tmp_path / "third")
     (folder / "a.txt").unlink()
     (folder / "c.txt").write_text("The licence of nothing.\n", "utf-8")
-    with pytest.raises(BadInput, match=r"texts: does not look Japanese"):
+    with pytest.raises(BadInput, match=r"texts: does not look like Japanese"):
         run(folder, tmp_path / "third")
 
 
 def test_another_language_is_refused_before_any_work(tmp_path: Path, invented: Invented) -> None:
     path = tmp_path / "a.txt"
     path.write_text("\n".join(invented("ko", 20)), "utf-8")
-    with pytest.raises(BadInput, match=r"does not look Japanese: 0% .*--language ko"):
+    with pytest.raises(BadInput, match=r"does not look like Japanese: only 0% .*--language ko"):
         run(path, tmp_path / "out")
     assert run(path, tmp_path / "out", any_language=True).train.lines

@@ -45,28 +45,28 @@ def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> PretrainReport
     [
         (
             {"vocabulary": 300},
-            "a vocabulary of 300 pieces holds no text; say --vocabulary 366 or more",
+            "a vocabulary of 300 tokens is too small; pass --vocabulary 366 or more",
         ),
         (
             {"minutes": float("inf"), "steps": 0},
-            "a training cannot take inf minutes; say --minutes 8",
+            "training cannot take inf minutes; pass --minutes 8",
         ),
         (
             {"seed": 1 << 63, "only": "text"},
-            "the seed is 9223372036854775808; choose a number from 0 on",
+            "the seed is 9223372036854775808; choose a whole number of at most 18 digits",
         ),
         (
             {"device": "quantum"},
-            "^there is no device 'quantum' to train on; say --device auto, cpu or cuda$",
+            "^there is no device 'quantum' to train on; pass --device auto, cpu or cuda$",
         ),
         (
             {"minutes": 1.0},
-            "both the steps and the minutes of the training are given; say --steps or --minutes, not both",
+            "both steps and minutes are set; pass either --steps or --minutes",
         ),
-        ({"attribution": Path("nowhere.md")}, r"nowhere\.md: no such file; name the file that"),
+        ({"attribution": Path("nowhere.md")}, r"nowhere\.md: no such file; pass the file that"),
         ({"data": Path("nowhere")}, "nowhere: no such folder; name the folder that holds"),
-        ({"segmenter": "kiwi"}, "kiwi does not segment the language ja; these do: ipadic"),
-        ({"against": ("blank.txt",)}, r"blank\.txt: holds no text to compare with"),
+        ({"segmenter": "kiwi"}, "kiwi does not segment the language ja; use one of: ipadic"),
+        ({"against": ("blank.txt",)}, r"blank\.txt: contains no text to compare with"),
     ],
 )
 def test_what_would_fail_later_fails_before_any_work(
@@ -99,13 +99,17 @@ def test_one_run_at_a_time(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with (
         lock_work(out),
-        pytest.raises(BadInput, match="out: another run is at work in it; wait for its end"),
+        pytest.raises(
+            BadInput, match="out: another process is working in this folder; wait for it"
+        ),
     ):
         run(corpus, out, only="text")
     assert not out.exists()
     assert run(corpus, out, only="text").text
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="file: is a file, or lies in one; choose another --out"):
+    with pytest.raises(
+        BadInput, match="file: is a file, or a path inside one; choose another --out"
+    ):
         run(corpus, tmp_path / "file", only="text")
 
 
@@ -125,7 +129,7 @@ def test_what_is_to_be_replaced_stays_until_there_is_something_else(
     out, other = tmp_path / "out", tmp_path / "other.txt"
     run(corpus, out, only="text")
     other.write_text("Not a word of it is in the language.\n" * 9, "utf-8")
-    with pytest.raises(BadInput, match="does not look Japanese"):
+    with pytest.raises(BadInput, match="does not look like Japanese"):
         run(other, out, only="text", overwrite=True)
     assert run([], out, only="vocabulary").vocabulary
     other.write_text("別の話をここに書いておく。\n" * 9, "utf-8")
@@ -146,7 +150,9 @@ def test_a_text_that_was_edited_in_its_middle_is_another(
     corpus.write_text(
         corpus.read_text("utf-8").replace(LINES[16], LINES[16].replace("書庫", "洞窟")), "utf-8"
     )
-    with pytest.raises(BadInput, match=r"work/text: was made with another corpus; .*--overwrite"):
+    with pytest.raises(
+        BadInput, match=r"work/text: was made with a different corpus; .*--overwrite"
+    ):
         run(corpus, out, **said)
     run(corpus, out, **said, overwrite=True)
     assert "洞窟" in "".join(
@@ -158,7 +164,9 @@ def test_a_text_that_was_edited_in_its_middle_is_another(
 def test_prepared_text_of_another_language_is_refused(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "ja", only="text")
     prepared = tmp_path / "ja" / "work" / "text"
-    with pytest.raises(BadInput, match="text: is text of the language ja; say --language ja"):
+    with pytest.raises(
+        BadInput, match="text: is prepared text in the language ja; pass --language ja"
+    ):
         run(prepared, tmp_path / "ko", only="vocabulary", language="ko")
     (prepared / "corpus.json").write_text("{}")
     with pytest.raises(BadInput, match=r"corpus\.json: cannot be read \(.*; remove its folder"):
@@ -181,19 +189,21 @@ def test_a_training_is_done_once_and_never_undone(corpus: Path, tmp_path: Path) 
     assert msgspec.structs.replace(again, out="") == msgspec.structs.replace(first, out="")
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
     for other in ({"steps": 3}, {"seed": 0, "licence": "mit"}):
-        with pytest.raises(BadInput, match="out: holds a finished encoder; choose another --out"):
+        with pytest.raises(
+            BadInput, match="out: contains a finished encoder; choose another --out"
+        ):
             run(corpus, out, **{**TINY, **other})
     (out / "config.json").unlink()  # as if it had been killed before its end
     with pytest.raises(
         BadInput,
-        match=r"work/state: is the state of a training with other settings.*--overwrite to begin anew",
+        match=r"work/state: is the state of a training run with other settings.*--overwrite to start over",
     ):
         run(corpus, out, **{**TINY, "steps": 3})
     for name in before.keys() - {"work"}:
         (out / name).unlink(missing_ok=True)
     assert run(corpus, out, **TINY).model == first.model
     shutil.rmtree(out / "work")
-    with pytest.raises(BadInput, match="out: holds a finished encoder"):
+    with pytest.raises(BadInput, match="out: contains a finished encoder"):
         run(corpus, out, **TINY)
     assert not (out / "work").exists()
 
@@ -202,7 +212,7 @@ def test_a_training_is_done_once_and_never_undone(corpus: Path, tmp_path: Path) 
     ("between", "documents", "cure"),
     [
         ("\n", "1 document,", "part documents by blank lines"),
-        ("\n\n", "24 documents,", "another --seed holds out others"),
+        ("\n\n", "24 documents,", "pass another --seed"),
     ],
 )
 def test_that_nothing_was_held_out_is_told(
@@ -223,7 +233,7 @@ def test_that_nothing_was_held_out_is_told(
     done = CliRunner().invoke(build("pretrain"), ["pretrain", *words])
     assert done.exit_code == 0, done.output
     assert (
-        f"Nothing was held out of {documents} so no loss can be measured on unseen text: {cure}"
+        f"No document of {documents} was held out, so there is no loss on unseen text: {cure}"
         in done.stdout
     )
     assert "held-out text" not in done.stdout
@@ -263,14 +273,14 @@ def test_the_folder_of_an_encoder_is_no_text(corpus: Path, tmp_path: Path) -> No
     run(corpus, tmp_path / "a", only="text")
     with pytest.raises(
         BadInput,
-        match=r"a: is the folder of an encoder, not a text; name .*a/work/text for its text",
+        match=r"a: is the folder of an encoder, not a text; pass .*a/work/text to use its text",
     ):
         run(tmp_path / "a", tmp_path / "b", only="text")
     shutil.rmtree(tmp_path / "a" / "work")
     (tmp_path / "a" / "pretraining.json").write_text("{}")
     (tmp_path / "a" / "notes.txt").write_text("古い橋を渡った。\n", "utf-8")
     with pytest.raises(
-        BadInput, match=r"a: is the folder of an encoder, not a text; name the text it was made"
+        BadInput, match=r"a: is the folder of an encoder, not a text; pass the text it was made"
     ):
         run(tmp_path / "a", tmp_path / "b", only="text")
     assert not (tmp_path / "b").exists()
@@ -282,7 +292,7 @@ def test_a_data_folder_without_a_benchmark_is_told(corpus: Path, tmp_path: Path)
     choices = PretrainOptions(language="ja", only="text", data=tmp_path / "data")
     pretrain([corpus], tmp_path / "out", choices, on_note=said.append)
     assert said == [
-        f"{tmp_path / 'data'} holds no benchmark: the text is compared with those that come with nikawa alone"
+        f"{tmp_path / 'data'} contains no benchmark: the text is compared only with the benchmarks that come with nikawa"
     ]
     pretrain(
         [corpus],

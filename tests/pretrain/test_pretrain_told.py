@@ -137,7 +137,7 @@ def test_a_processor_has_a_batch_of_its_own_and_the_command_names_it(
     )
     assert done.returncode == 0, done.stderr
     assert (
-        "No graphics card: 2,048 pieces a step in the place of 65,536; --batch says otherwise"
+        "No GPU: training uses 2,048 tokens per step instead of 65,536; pass --batch to change this"
         in done.stdout
     )
     assert "Plan: 1 step of 2,048 pieces" in done.stdout
@@ -224,7 +224,7 @@ def test_a_small_vocabulary_says_what_it_has_no_room_for(corpus: Path, nikawa: N
     done = nikawa(*words, "--vocabulary", "500", "--out", "o")
     assert "No room for 247 characters more that occur 5 times or more" in done.stdout
     assert "--vocabulary 900 has room for all" in done.stdout
-    assert "Longest pieces: " in done.stdout
+    assert "Longest sub-words: " in done.stdout
     roomy = nikawa(*words, "--vocabulary", "900", "--out", "p")
     assert "No room" not in roomy.stdout
     assert b"crowded" not in Path("p/work/tokenizer/vocabulary.json").read_bytes()
@@ -286,7 +286,7 @@ def test_the_commands_of_a_card_run_as_they_are_written(corpus: Path, nikawa: Ni
     for part in ("| text: run |", "| text: short |", "first piece", "floor"):
         assert part not in card
     assert (
-        "| text: taken out | lines that share 16 characters with a benchmark, or hold a whole text of 12 or more |"
+        "| text: removed | lines that share 16 characters with a benchmark, or contain a whole benchmark text of 12 or more |"
         in card
     )
 

@@ -36,7 +36,9 @@ def test_odd_things_in_a_folder_are_passed_over(tmp_path: Path) -> None:
 
 def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
-    with pytest.raises(BadInput, match=r"pipe\.txt: is no plain file; write the text to a file"):
+    with pytest.raises(
+        BadInput, match=r"pipe\.txt: is not a regular file; write the text to a file"
+    ):
         find_sources([tmp_path / "pipe.txt"])
 
 
@@ -44,7 +46,7 @@ def test_a_file_under_two_names_is_told_by_both(tmp_path: Path) -> None:
     write(tmp_path / "a.txt")
     (tmp_path / "b.txt").symlink_to("a.txt")
     with pytest.raises(
-        BadInput, match=r"b\.txt: is named twice, here and as .*a\.txt; name each file once"
+        BadInput, match=r"b\.txt: is passed twice, here and as .*a\.txt; pass each file once"
     ):
         find_sources([tmp_path])
 
@@ -53,6 +55,6 @@ def test_a_name_that_no_report_can_hold_is_refused(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.txt"))
     write(path)
     with pytest.raises(
-        BadInput, match=r"\\udcff\.txt.*the name is not UTF-8; give the file another name"
+        BadInput, match=r"\\udcff\.txt.*the file name is not UTF-8; rename the file"
     ):
         find_sources([tmp_path])

@@ -111,7 +111,7 @@ def test_a_sample_hangs_on_the_lines_not_on_their_order(invented: Invented) -> N
 def test_bad_wishes() -> None:
     with pytest.raises(UnknownName, match="did you mean 'subwords'"):
         learn_vocabulary(lambda: ["あ"], VocabularyOptions("ja", "subword"))
-    with pytest.raises(BadInput, match=r"100 pieces holds no text; say --vocabulary 366"):
+    with pytest.raises(BadInput, match=r"100 tokens is too small; pass --vocabulary 366"):
         learn_vocabulary(lambda: ["あ"], VocabularyOptions("ja", "subwords", 100))
     with pytest.raises(BadInput, match="no text to learn"):
         learn_vocabulary(list, VocabularyOptions("ja", "subwords"))

@@ -143,13 +143,13 @@ def test_the_same_input_gives_the_same_bytes(
         ),
         (
             f"id,label\n0,{C}\n",
-            r"line 2: several splits have the id '0'; say which: train/0, dev/0",
+            r"line 2: several splits have the id '0'; name one of: train/0, dev/0",
         ),
         (
             "id,label\n1,entailed\n",
             r"'entailed' is not a label of 'label'; did you mean 'entailment'\?",
         ),
-        (f"id,label\n1,{E}\n", r"the label of 1 is 'entailment' already; remove the line"),
+        (f"id,label\n1,{E}\n", r"the label of 1 is already 'entailment'; remove the line"),
         (f"id,label\n1,{N}\ndev/1,{C}\n", r"line 3: corrects 'label' of dev/1, as line 2 does"),
         (
             f"id,label,old\n1,{N},{C}\n",
@@ -174,7 +174,7 @@ def test_what_is_wrong_is_told_and_nothing_written(
 def test_hidden_gold_cannot_be_corrected(jnli: str, fix: Any, tmp_path: Path) -> None:
     bare = replace(load(jnli), splits={"test": (replace(pair("1", E), gold={}),)})
     write_folder(bare, tmp_path / "bare")
-    with pytest.raises(BadInput, match="1 has no gold here that could be corrected"):
+    with pytest.raises(BadInput, match="1 has no gold to correct here"):
         amend(str(tmp_path / "bare"), fix(f"id,label\n1,{N}\n"), tmp_path / "new")
 
 
@@ -197,8 +197,8 @@ def test_versions_are_raised(old: str, asked: str | None, new: str) -> None:
     [
         ("1.2", "1.2", "1.2 does not come after 1.2"),
         ("1.10", "1.9", "does not come after"),
-        ("1.2", "next", "no version"),
-        ("spring", None, "cannot be counted up"),
+        ("1.2", "next", "not a version"),
+        ("spring", None, "cannot be increased automatically"),
     ],
 )
 def test_versions_that_do_not_rise_are_refused(old: str, asked: str | None, said: str) -> None:
@@ -315,7 +315,7 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
     assert "### Scores and ranks that move from" in page
     assert (
         describe_moves(report.release.scores)
-        == "2 of 3 stored scores move; 1 more changes rank alone"
+        == "2 of 3 stored scores change; 1 more changes rank alone"
     )
 
 
@@ -340,7 +340,7 @@ def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path
     how = AmendOptions(answers=(answers("short", E, E),))
     with pytest.raises(BadInput, match=r"short\.jsonl: answers 2 examples of dev, 4 lack one"):
         amend(jnli, fix(f"id,label\n1,{N}\n"), tmp_path / "new", options=how)
-    with pytest.raises(BadInput, match="no such file; write --answers FILE"):
+    with pytest.raises(BadInput, match="no such file; pass --answers FILE"):
         amend(
             jnli,
             fix(f"id,label\n1,{N}\n"),
@@ -412,7 +412,7 @@ def test_the_command_amends(jnli: str, fix: Any, answers: Any, tmp_path: Path) -
     )
     assert done.exit_code == 0, done.exception
     assert "jnli 1.1 -> 1.2, 2 corrected (train 1, dev 6) written to" in done.stdout
-    assert "0 of 1 stored scores move" in done.stdout
+    assert "0 of 1 stored scores change" in done.stdout
     assert isinstance(CliRunner().invoke(app(), words).exception, BadInput)
     again = CliRunner().invoke(app(), [*words, "--overwrite", "--json"])
     assert msgspec.json.decode(again.stdout)["release"]["version"] == "1.2"
@@ -502,4 +502,4 @@ def test_runs_on_a_folder_go_by_what_it_holds(
     other = amend(
         "mini-ja", fix(f"id,label\n{labelled('test').id},{C}\n"), Path("other"), options=how
     ).release
-    assert other.notes == ("runs holds no finished run on mini-ja",)
+    assert other.notes == ("runs contains no finished run on mini-ja",)

@@ -236,11 +236,11 @@ def test_what_is_refused(runs: Path, made: tuple[Path, ReportResult], tmp_path: 
     with pytest.raises(BadInput, match="no such folder"):
         report([str(tmp_path / "none")], tmp_path / "out")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="holds no run"):
+    with pytest.raises(BadInput, match="contains no runs"):
         report([str(tmp_path / "empty")], tmp_path / "out")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         report([str(runs)], made[0])
-    with pytest.raises(BadInput, match="is no report"):
+    with pytest.raises(BadInput, match="is not a report"):
         report([str(runs)], runs, ReportOptions(overwrite=True))
     assert not (tmp_path / "out").exists()
 
@@ -252,7 +252,7 @@ def test_a_changed_file_is_told(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(one, tmp_path / one.name)
     with (tmp_path / one.name / "predictions" / "test.jsonl").open("a", encoding="utf-8") as stream:
         stream.write("\n")
-    with pytest.raises(BadInput, match="is not what the run wrote"):
+    with pytest.raises(BadInput, match="has changed since the run wrote it"):
         report([str(tmp_path / one.name)], tmp_path / "out")
 
 
@@ -296,7 +296,7 @@ def _rename_set(scores: dict[str, Any]) -> None:
     ("change", "reason"),
     [
         (_drop_metric, "its stored scores lack accuracy"),
-        (_count_one_more_item, "its data changed"),
+        (_count_one_more_item, "its data has changed"),
         (_hide_one_item, "other labels are hidden now"),
         (_rename_set, "its stored scores lack the set test"),
     ],
@@ -309,7 +309,7 @@ def test_scores_again_and_says_so(
     options = ReportOptions(analyses=False, dataset=False, on_progress=progress.append)
     written = report([str(tmp_path / "runs")], tmp_path / "page", options)
     assert written.scored_again == {reason: tuple(folders)}
-    assert f"scoring {folders[0]} again: {reason}" in progress
+    assert f"rescoring {folders[0]}: {reason}" in progress
     (task,) = load_task_runs(find_runs([str(tmp_path / "runs")]).results)
     (whole,) = load_task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]).results)
     for again, stored in zip(task.systems[0].runs, whole.systems[0].runs, strict=True):
@@ -320,7 +320,7 @@ def test_the_command_line_says_what_was_scored_again(runs: Path, tmp_path: Path)
     first, second = _change_scores(runs, tmp_path / "runs", _drop_metric)
     words = ["report", str(tmp_path / "runs"), "--no-analyses", "--no-dataset", "--out"]
     done = CliRunner().invoke(build("report"), [*words, str(tmp_path / "page")])
-    line = f"scored again, since its stored scores lack accuracy: {first}, {second} (2 runs)"
+    line = f"scored again because its stored scores lack accuracy: {first}, {second} (2 runs)"
     assert line in done.stdout.splitlines()
     done = CliRunner().invoke(build("report"), [*words, str(tmp_path / "other"), "--json"])
     reasons = json.loads(done.stdout)["scored_again"]

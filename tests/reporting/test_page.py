@@ -176,11 +176,11 @@ def test_latex_is_escaped_bold_and_marked() -> None:
     assert r"b & 70.0$_{\pm 1.0}$$^{\dagger}$ \\" in text
     assert r"task\_1" in text
     assert (
-        "told apart from the best (paired tests over examples and seeds, Holm's correction over"
+        "significantly different from the best (paired tests over examples and seeds, Holm's correction over"
         in text
     )
     single = latex(page(row("a", 80.0, "a"), row("b", 70.0, "b")), 1)
-    assert "told apart from the best (paired tests with " in single
+    assert "significantly different from the best (paired tests with " in single
     for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{table}"):
         assert text.count(word) == 1
 
@@ -206,7 +206,7 @@ def test_what_is_not_defined_is_said() -> None:
 def test_too_few_examples_have_a_dash_that_the_legend_explains() -> None:
     few = Number(value=100.0, n=4, few=True, source="runs/a/scores.json#/0/scores/0")
     shown = page(replace(row("a", 1.0), metrics={"accuracy": few}), row("b", 50.0))
-    said = "—: Fewer than 10 examples, or groups of them, tell no interval."
+    said = "—: Fewer than 10 examples, or groups of them, are too few for a confidence interval."
     assert "100.0 (—)" in markdown(shown, 1)
     assert said in markdown(shown, 1)
     assert '">—</span>' in document(shown, {})
@@ -219,7 +219,7 @@ def test_the_legend_speaks_of_what_is_in_the_table() -> None:
     assert "±" not in one
     assert "| a | 80.0 ± 0.5 (78.0 to 82.0) |" in two
     assert (
-        "± is the standard deviation over seeds. Ranges are 95% intervals over examples, and over seeds"
+        "± is the standard deviation over seeds. Ranges are 95% confidence intervals over examples, and over seeds"
         in two
     )
     bare = replace(row("a", 80.0), metrics={"accuracy": Number(value=80.0)})
@@ -451,16 +451,19 @@ def test_the_page_says_where_rounds_or_an_undefined_p_make_a_tie() -> None:
     assert explain_ties(plain) == ""
     few = replace(plain, rounds=100, tests=12)
     assert find_least_p(few) == pytest.approx(12 / 101)
-    assert "no p of single runs can fall below 0.12" in document(few, {}, 2)
+    assert "the p-value of single runs cannot fall below 0.12" in document(few, {}, 2)
     enough = replace(plain, rounds=2000, tests=12, swaps=720)
     assert find_least_p(enough) == pytest.approx(12 / 721)
     made = document(enough, {}, 2)
-    assert "(2,000 rounds; 720 for metrics that are computed anew)" in made
-    assert "with 2,000 resamples (720 for metrics that are computed anew)" in markdown(enough, 2)
+    assert "(2,000 rounds; 720 for metrics that are recomputed on every resample)" in made
+    assert (
+        "with 2,000 resamples (720 for metrics that are recomputed on every resample)"
+        in markdown(enough, 2)
+    )
     (section,) = plain.sections
     undefined = replace(section.pairs[0], p=None, p_holm=None)
     untested = replace(plain, sections=(replace(section, pairs=(undefined,)),))
-    assert "The test of one pair has no p: this counts as a tie." in document(untested, {}, 2)
+    assert "The test of one pair has no p-value and counts as a tie." in document(untested, {}, 2)
 
 
 def test_a_page_is_converted_whole_and_once(rich: tuple[Page, dict[str, bytes]]) -> None:

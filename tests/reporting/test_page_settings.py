@@ -47,11 +47,11 @@ def test_a_row_a_setting_and_a_column_a_system(rich: Rich) -> None:
         (" best", "62.8"),
         ("", "52.5"),
     ]
-    assert "The mean accuracy over 2 seeds on the examples that settings are chosen on" in html
+    assert "The mean accuracy over 2 seeds on the examples used to choose settings" in html
     place = "numbers.json#/sections/0/choices"
     assert f'data-src="{place}/tried/1/settings/learning_rate">0.0003<' in html
-    assert f'data-src="{place}/systems/0">1,995 examples kept out of d:train<' in html
-    assert html.count(">default<") == html.count("results are with this") == 1
+    assert f'data-src="{place}/systems/0">1,995 examples held out from d:train<' in html
+    assert html.count(">default<") == html.count("used for the results") == 1
 
 
 def test_where_nothing_was_tried_nothing_is_told(rich: Rich) -> None:
@@ -155,7 +155,7 @@ def test_many_settings_are_to_be_opened(rich: Rich) -> None:
 def test_a_lone_try_of_the_defaults(rich: Rich) -> None:
     html = shown(rich[0], choices(tried(50.0, True), names=()))
     assert "the defaults" in html
-    assert "No other settings were run to the end." in html
+    assert "No other settings finished." in html
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,6 @@ def test_names_and_values_are_escaped(rich: Rich) -> None:
 def test_what_was_chosen_on_in_words() -> None:
     chooser = Chooser(system="m", set="d:dev", kept_out=False, n=1, seeds=(0,))
     assert chosen_on(chooser) == "d:dev, 1 example"
-    assert chosen_on(replace(chooser, kept_out=True, n=2000)) == "2,000 examples kept out of d:dev"
+    assert (
+        chosen_on(replace(chooser, kept_out=True, n=2000)) == "2,000 examples held out from d:dev"
+    )

@@ -125,7 +125,7 @@ def test_every_table_and_plot_has_a_line_with_its_files(rich: Rich) -> None:
             part.partition("</table></div>")[2],
         ), part[:300]
     assert main.count('<p class="source">Source: ') > len(tables)
-    assert "Paths are seen from the folder of this page" in main
+    assert "Paths are relative to the folder of this page" in main
     assert main.count("Paths are seen from") == 1
 
 

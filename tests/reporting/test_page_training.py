@@ -56,4 +56,4 @@ def test_seeds_that_are_left_out_and_folds_are_told(rich: Rich) -> None:
     html = training_block(
         replace(section, training=(replace(section.training[0], runs=9, folds=5),))
     )
-    assert "last loss 0.500–0.625, 2 of 9 seeds, of the last of 5 folds" in html
+    assert "last loss 0.500–0.625, 2 of 9 seeds, last of 5 folds" in html

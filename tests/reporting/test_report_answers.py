@@ -99,7 +99,7 @@ def test_a_file_of_nulls_is_told_what_helps(tmp_path: Path) -> None:
         CliRunner().invoke(build("run"), [*words, f"none=replay:{tmp_path / 'nulls.jsonl'}"]).stdout
     )
     assert (
-        "9 of 9 not answered (9 the file gives no answer); write the answers that the file lacks"
+        "9 of 9 not answered (9 the file gives no answer); add the missing answers to the file"
         in said
     )
     assert "0 of 9" in said
@@ -146,7 +146,7 @@ def test_the_page_has_names_and_gaps(place: Path) -> None:
     assert re.findall(r">(\d of 9)<", section) == ["9 of 9", "9 of 9", "5 of 9"]
     summary = (place / "page" / "summary.md").read_text("utf-8")
     assert "44.4 (—), 5 of 9 answered" in summary
-    assert "An item without an answer earns nothing; a correlation leaves it out." in summary
+    assert "An item without an answer scores 0; a correlation leaves it out." in summary
     caption = (place / "page" / "summary.tex").read_text("utf-8")
     assert f"Answered: half done 5 of 9 on {NLI}; half done 5 of 6 on {STS}." in caption
 
@@ -218,5 +218,5 @@ def test_a_file_that_answers_nothing_of_a_set_is_refused(place: Path, tmp_path: 
         build("run"), [*words, "--model", f"x=replay:{place / 'a' / f'{NLI}.jsonl'}"]
     )
     said = done.stderr
-    assert "none of its ids is among the 9 examples" in said
-    assert "where the task has further sets, answer those as well" in said
+    assert "ids is among the 9 examples" in said
+    assert "if the task has further sets, add answers to them" in said

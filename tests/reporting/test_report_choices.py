@@ -179,7 +179,7 @@ def test_a_changed_score_is_refused(runs: Path, tmp_path: Path) -> None:
         shutil.copytree(stored.path, tmp_path / "runs" / stored.path.name)
     first = find_runs([str(tmp_path / "runs")]).choosing[0].path / "scores.json"
     first.write_text(first.read_text("utf-8").replace("official", "official "), "utf-8")
-    with pytest.raises(BadInput, match="is not what the run wrote"):
+    with pytest.raises(BadInput, match="has changed since the run wrote it"):
         report([str(tmp_path / "runs")], tmp_path / "r", QUICK)
     assert not (tmp_path / "r").exists()
 

@@ -103,14 +103,11 @@ def test_a_mean_over_items_has_students_interval_and_an_f1_has_not(
 
 def test_the_page_says_which_interval_it_shows(place: Path) -> None:
     html = unescape((place / "page" / "index.html").read_text("utf-8"))
-    assert (
-        "intervals of scores and slices under accuracy, which are means over examples, are Student's t"
-        in html
-    )
-    assert "Those of macro-f1 are of resamples of examples and of seeds." in html
+    assert "the intervals of accuracy (means over examples) use Student's t" in html
+    assert "The intervals of macro-f1 come from resamples of examples and seeds." in html
     single = (place / "single" / "index.html").read_text("utf-8")
     assert (
-        "belong together) and, where there are several seeds, of seeds. Scores and analyses"
+        "belong together) and, if a system has several seeds, of seeds. Scores and analyses"
         in single
     )
     assert "Student's t over examples and seeds, with" not in single
@@ -119,10 +116,10 @@ def test_the_page_says_which_interval_it_shows(place: Path) -> None:
 def test_the_page_names_the_test_that_was_made(place: Path) -> None:
     html = (place / "page" / "index.html").read_text("utf-8")
     assert "paired tests over examples and seeds" in html
-    assert "the least p these rounds can show" not in html
+    assert "the smallest p-value that these rounds can give" not in html
     two = (place / "two" / "index.html").read_text("utf-8")
     assert "paired tests with 300 resamples" in two
-    assert "the least p these rounds can show is" in two
+    assert "the smallest p-value that these rounds can give is" in two
     for folder, words in (("page", "over examples and seeds"), ("two", "with 300 resamples")):
         assert f"paired tests {words}" in (place / folder / "summary.md").read_text("utf-8")
 

@@ -73,14 +73,14 @@ def test_a_table_with_nothing_over_and_few_examples() -> None:
     table = tabulate(
         count_tokens([("neutral", ("星",))], ("text",), analyser("whitespace", cache=0)), LABELS
     )
-    assert "0 pairs over the line" in " ".join(texts(draw_scatter(table, (), "t")))
+    assert "0 significant pairs" in " ".join(texts(draw_scatter(table, (), "t")))
 
 
 def test_no_more_names_than_can_be_read() -> None:
     table, over = table_of([f"語{i}" for i in range(MAX_PAIRS_NAMED + 10)])
     assert len(over) == MAX_PAIRS_NAMED + 10
     svg = draw_scatter(table, over, "t")
-    assert f"the {MAX_PAIRS_NAMED} least likely named" in svg
+    assert f"the {MAX_PAIRS_NAMED} least likely have names" in svg
     assert sum(text.count("語") for text in texts(svg)) == MAX_PAIRS_NAMED
 
 
@@ -115,7 +115,7 @@ def test_a_picture_is_not_replaced_unasked(tmp_path: Path) -> None:
     table, over = table_of(["もう"])
     path = tmp_path / "figure.svg"
     write_scatter(path, table, over, title="t")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         write_scatter(path, table, over, title="t")
     write_scatter(path, table, over, title="again", overwrite=True)
     assert "again" in path.read_text("utf-8")

@@ -226,7 +226,7 @@ def test_a_broken_run_is_listed_as_such(tmp_path: Path) -> None:
     (stored,) = stored_runs(tmp_path)
     (stored.path / "scores.json").write_text("[]")
     (row,) = list_runs(tmp_path)
-    assert (row.state, "is not what the run wrote" in row.problem) == ("broken", True)
+    assert (row.state, "has changed since the run wrote it" in row.problem) == ("broken", True)
 
 
 @pytest.mark.parametrize("name", ["run.json", "done.json", "scores.json"])
@@ -260,9 +260,9 @@ def test_names_of_runs_that_are_not_there_are_told(tmp_path: Path) -> None:
     done(tmp_path, seeds=(0, 1))
     with pytest.raises(BadInput, match="there is no run 'zz'"):
         open_run("zz", tmp_path)
-    with pytest.raises(BadInput, match="begins 2 runs"):
+    with pytest.raises(BadInput, match="2 runs begin with"):
         open_run("", tmp_path)
-    with pytest.raises(BadInput, match="nothing is named"):
+    with pytest.raises(BadInput, match="no run is named"):
         pick_runs([], tmp_path, unfinished=False, task=None, model=None)
     with pytest.raises(BadInput, match="no such folder"):
         list_runs(tmp_path / "none")
@@ -271,7 +271,7 @@ def test_names_of_runs_that_are_not_there_are_told(tmp_path: Path) -> None:
 def test_a_run_at_work_is_not_removed(tmp_path: Path) -> None:
     done(tmp_path)
     (stored,) = stored_runs(tmp_path)
-    with stored.locked(), pytest.raises(BadInput, match="a process works on this run"):
+    with stored.locked(), pytest.raises(BadInput, match="a process is working on this run"):
         remove_runs([stored])
     assert stored.done
 

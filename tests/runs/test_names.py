@@ -39,7 +39,7 @@ def test_what_cannot_be_a_name_is_refused(name: str) -> None:
 )
 def test_a_name_stands_for_one_model(models: tuple[str, ...]) -> None:
     with pytest.raises(
-        BadInput, match="names majority and char-linear; give each a name of its own"
+        BadInput, match="stands for both majority and char-linear; give each model its own name"
     ):
         plan_runs(RunRequest(tasks=("mini-ja-nli",), models=models))
 

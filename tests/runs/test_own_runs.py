@@ -187,7 +187,7 @@ def test_namesakes_are_kept_apart(tmp_path: Path) -> None:
     splits = {"train": items(range(60), "雹"), "test": items(range(60, 90), "雹")}
     other = Dataset(name="weather", language="ja", version="3", card=CARD, splits=splits)
     write_folder(other, tmp_path / "sub" / "mine")
-    with pytest.raises(BadInput, match="mine and sub/mine are both called mine"):
+    with pytest.raises(BadInput, match="mine and sub/mine are both named mine"):
         done("mine", "sub/mine")
     done("mine", models=("majority",))
     done("sub/mine", models=("majority",))
@@ -199,11 +199,11 @@ def test_namesakes_are_kept_apart(tmp_path: Path) -> None:
 def test_a_dataset_that_is_gone_or_changed_is_told() -> None:
     done("mine", models=("majority",))
     Path("mine").rename("moved")
-    with pytest.raises(BadInput, match="mine: the dataset of the run is not here; bring it back"):
+    with pytest.raises(BadInput, match="mine: the dataset of the run is missing; restore it"):
         load_task_runs(find_runs(["runs"]).results)
     Path("moved").rename("mine")
     Path("mine/test.jsonl").write_bytes(encode_json(items([1])[0]) + b"\n")
-    with pytest.raises(BadInput, match="mine:test here is not the data the run was planned with"):
+    with pytest.raises(BadInput, match="mine:test has changed since the run was planned"):
         load_task_runs(find_runs(["runs"]).results)
 
 

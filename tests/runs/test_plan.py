@@ -70,7 +70,7 @@ def test_some_seeds_may_choose_for_all(spy: Any) -> None:
     family = only(grid={"level": (0, 1)}, seeds=(3, 4, 5), choose_seeds=1)
     assert [run.seed for run in family.selection_runs()] == [3, 3]
     assert [run.seed for run in family.runs({})] == [3, 4, 5]
-    with pytest.raises(BadInput, match="-1 seeds cannot choose"):
+    with pytest.raises(BadInput, match="the number of seeds that choose settings is -1"):
         only(choose_seeds=-1)
 
 
@@ -97,15 +97,18 @@ def test_a_setting_goes_to_the_models_that_have_it(spy: Any) -> None:
     [
         (
             {"settings": {"lvl": 1}},
-            "no model here has the setting 'lvl'; they have: level, pace, trouble",
+            "none of the models has the setting 'lvl'; use one of: level, pace, trouble",
         ),
-        ({"settings": {"level": "high"}}, "a setting is wrong"),
-        ({"inputs": ("title",)}, "mini-ja-nli has no input 'title'; it has: premise, hypothesis"),
-        ({"shares": (0.0,)}, "0.0 is no share"),
+        ({"settings": {"level": "high"}}, "a setting is invalid"),
+        (
+            {"inputs": ("title",)},
+            "mini-ja-nli has no input 'title'; use one of: premise, hypothesis",
+        ),
+        ({"shares": (0.0,)}, "0.0 is not a share"),
         ({"seeds": ()}, "no seed"),
         ({"train": ("ynat",)}, "ynat has no inference task"),
         ({"train": ("nowhere.jsonl",)}, "no such file"),
-        ({"labels": {"a": "b"}}, "renamed in other training sets only"),
+        ({"labels": {"a": "b"}}, "labels can only be renamed in other training sets"),
         ({"models": ("crf",)}, "crf does not answer inference tasks"),
         ({"models": ("spi",)}, "did you mean 'spy'"),
         ({"tasks": ("mini-ja-nil",)}, "did you mean 'mini-ja-nli'"),
@@ -157,5 +160,5 @@ def test_other_data_under_the_same_name_are_refused(spy: Any, published: Path) -
     run = only(published, tasks=("jnli",)).runs({})[0]
     path = published / "jglue" / "datasets" / "jnli-v1.3" / "valid-v1.3.json"
     path.write_text(path.read_text("utf-8").replace("庭", "道"), "utf-8")
-    with pytest.raises(BadInput, match="jnli:dev here is not the data the run was planned with"):
+    with pytest.raises(BadInput, match="jnli:dev has changed since the run was planned"):
         load_run_data(run, ExampleReader(published))

@@ -25,8 +25,11 @@ def test_a_preset_as_windows_writes_it(tmp_path: Path) -> None:
     ("data", "said"),
     [
         (GIVEN.encode("utf-16"), "x.toml, line 1: is UTF-16; save it as UTF-8"),
-        (b"seeds =\n", "x.toml, line 1: is not TOML: Invalid value; docs/run.md shows one"),
-        (b"seed = 2\n", "x.toml: is no preset: Object contains unknown field `seed`"),
+        (
+            b"seeds =\n",
+            "x.toml, line 1: is not TOML: Invalid value; see docs/run.md for an example",
+        ),
+        (b"seed = 2\n", "x.toml: is not a preset: Object contains unknown field `seed`"),
     ],
 )
 def test_what_is_no_preset(tmp_path: Path, data: bytes, said: str) -> None:

@@ -139,7 +139,7 @@ def test_where_all_diverge_one_line_says_so(tmp_path: Path, nikawa: Nikawa) -> N
         assert ended.returncode == 1
         (line,) = ended.stderr.splitlines()
         assert line.startswith(
-            "nikawa: mini-ja-nli steep: all 2 settings diverged: none can be chosen; try"
+            "nikawa: mini-ja-nli steep: all 2 settings diverged, so none can be chosen; try"
         )
     assert Steep.fits == 4
 
@@ -158,7 +158,7 @@ def test_the_command_tells_of_it_and_ends_well(tmp_path: Path, nikawa: Nikawa) -
     )
     ended = nikawa(*words, "--workers", "1")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "rate=0.5, chosen among 2 on mini-ja:dev; diverged: rate=1.5" in ended.stdout
+    assert "rate=0.5, chosen from 2 on mini-ja:dev; diverged: rate=1.5" in ended.stdout
 
 
 @pytest.mark.parametrize("rate", [1.5, 3.0])
@@ -179,7 +179,7 @@ def test_a_diverged_result_is_a_failure_with_its_cure(
     ended = nikawa(*words, "--workers", "1")
     assert ended.returncode == 2
     (line,) = ended.stderr.splitlines()
-    assert "no numbers; set a smaller rate" in line or "diverged: no score of an answer" in line
+    assert "no numbers; set a smaller rate" in line or "diverged: the scores of all answers" in line
 
 
 def test_tables_of_settings_name_it(tmp_path: Path) -> None:

@@ -35,12 +35,12 @@ def test_an_encoder_that_is_not_there_leaves_nothing(
     (tmp_path / "a-file").write_text("")
     for name, told in {
         "nikawa-mini-ja": "the encoder nikawa-mini-ja is not in models, ",
-        "nope": "the encoder nope is neither a folder nor in the local cache; give a folder, or fetch it once: hf",
+        "nope": "the encoder nope is neither a folder nor in the local cache; pass a folder, or download it once: hf",
         "no/body": "the encoder no/body is neither a folder nor in the local cache",
-        "./nope": "there is no folder ./nope; give the folder of an encoder",
-        "/no/such/place": "there is no folder /no/such/place; give the folder",
-        "~/nope": "there is no folder ~/nope; write the folder out",
-        "begun": "begun: the training of this encoder is not finished; give the nikawa pretrain command that",
+        "./nope": "there is no folder ./nope; pass the folder of the encoder",
+        "/no/such/place": "there is no folder /no/such/place; pass the folder",
+        "~/nope": "there is no folder ~/nope; write the full path",
+        "begun": "begun: the training of this encoder is not finished; run its nikawa pretrain command again",
         "empty": "empty: the encoder cannot be read: it has no config.json",
         "a-file": "a-file: is a file, not a folder",
     }.items():
@@ -124,6 +124,6 @@ def test_a_word_that_names_no_device_is_one_short_line() -> None:
             choose_device(EncoderSettings(device=name))
         assert (
             str(told.value)
-            == f"there is no device {name!r}; set device=auto, cpu, cuda, or cuda:1 for the second card"
+            == f"there is no device {name!r}; set device=auto, cpu, cuda, or cuda:1 for the second GPU"
         )
     assert choose_device(EncoderSettings(device="cpu")).type == "cpu"

@@ -184,16 +184,16 @@ def test_a_changed_file_of_a_finished_run_is_told_with_the_cure(spy: Any, tmp_pa
     path.write_bytes(path.read_bytes()[:-9])
     found = do(spec, tmp_path)
     assert (found.status, found.bad_input) == ("failed", True)
-    assert found.problem.startswith(f"{path}: is not what the run wrote; ")
+    assert found.problem.startswith(f"{path}: has changed since the run wrote it; ")
     assert "nikawa run remove" in found.problem
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: text[:-20], "the JSON breaks off"),
-        (lambda text: text.partition("\n")[2], "holds 8 answers, the set has 9 examples"),
-        (lambda text: text.replace('"example":"', '"example":"x'), "holds other ids"),
+        (lambda text: text[:-20], "the JSON is incomplete"),
+        (lambda text: text.partition("\n")[2], "has 8 answers, but the set has 9 examples"),
+        (lambda text: text.replace('"example":"', '"example":"x'), "has other ids"),
         (lambda text: "", "is empty"),
     ],
 )
@@ -236,7 +236,7 @@ def test_an_answer_of_another_shape_is_refused_and_not_kept(
     spec = spec_of(task)
     found = do(spec, tmp_path)
     assert found.bad_input
-    assert "which is no answer to a" in found.problem
+    assert "which is not an answer to a" in found.problem
     assert not StoredRun(tmp_path / spec.folder).sets
 
 

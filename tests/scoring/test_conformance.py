@@ -132,10 +132,10 @@ def test_unknown_group_fails_whole(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("{", "breaks off"),
-        ("[]", "holds no groups"),
-        ("{}", "holds no groups"),
-        ('{"metrics": []}', "holds no groups"),
-        ('{"metrics": {}}', "holds no groups"),
+        ("[]", "contains no groups"),
+        ("{}", "contains no groups"),
+        ('{"metrics": []}', "contains no groups"),
+        ('{"metrics": {}}', "contains no groups"),
         ('{"metrics": {"wos": 3}}', "group wos: expected `object`, got `int`"),
         ('{"metrics": {"wos": {}}}', "group wos: missing required field `cases`"),
         (

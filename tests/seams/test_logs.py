@@ -95,7 +95,7 @@ def test_twins_are_told_apart_by_order(published: Path) -> None:
 
 def test_what_nobody_can_tell_is_refused(nikawa: Nikawa, published: Path, tmp_path: Path) -> None:
     path = DATA / "inspect" / "jnli_unclear.eval"
-    words = "sample 3: holds the texts of the items '5' and '6', and nothing tells which"
+    words = "sample 3: has the texts of the items '5' and '6', so the item is ambiguous"
     data = ("--data", str(published))
     for command in (
         ("score", "jnli", str(path), *data, "--partial"),
@@ -159,7 +159,7 @@ def test_a_form_for_one_of_several_logs(nikawa: Nikawa, published: Path, tmp_pat
     assert (done.returncode, "--form lm-eval:strict" in done.stderr) == (2, True)
     done = nikawa(*words, "--form", "lm-eval:strict")
     assert done.returncode == 2
-    assert "is a log of inspect, not of lm-eval as the form says" in done.stderr
+    assert "is a log of inspect, but the form is lm-eval" in done.stderr
     done = nikawa(*words, "--form", "a=lm-eval:strict", "--rounds", "100", "--json")
     assert done.returncode == 0, done.stderr
     values = [s["value"] for s in json.loads(done.stdout)["systems"] if s["metric"] == "pearson"]
@@ -264,12 +264,12 @@ def test_logs_of_other_items_are_refused(nikawa: Nikawa, published: Path, tmp_pa
     log = DATA / "inspect" / "jsts_generate.eval"
     done = nikawa("score", "jnli", str(log), "--data", str(published), "--partial")
     assert done.returncode == 2
-    assert "none of its 6 samples holds the texts or the id of an item of jnli" in done.stderr
+    assert "none of its 6 samples has the texts or the id of an item of jnli" in done.stderr
     samples = renumber("jsts_generate.eval", str)
     log = write_inspect_log(tmp_path / "log.json", samples)
     done = nikawa("score", "jnli", str(log), "--data", str(published), "--partial")
     assert done.returncode == 2
-    assert "has other texts than in the split" in done.stderr
+    assert "has different texts in the split" in done.stderr
 
 
 def test_ids_and_names_as_published(nikawa: Nikawa, published: Path, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_an_expression_takes_the_answer_out(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--extract", "(A"), "'(A' is no regular expression"),
+        (("--extract", "(A"), "'(A' is not a regular expression"),
         (("--extract", ""), "--extract is empty"),
     ],
 )
@@ -208,7 +208,7 @@ def test_a_bad_expression_is_one_line(
         assert len(ended.stderr.splitlines()) == 1
     assert not (tmp_path / "r").exists()
     ended = nikawa("run", "--model", "majority", "--tasks", "mini-ja-nli", "--extract", "A")
-    assert "majority writes no text to extract from" in ended.stderr
+    assert "majority has no replies to extract answers from" in ended.stderr
 
 
 def test_an_expression_that_never_ends_is_stopped(
@@ -249,7 +249,7 @@ def test_unreadable_answers_have_a_panel_in_the_report(nikawa: Nikawa, tmp_path:
     ended = nikawa("report", str(runs), "--out", str(page))
     assert ended.returncode == 0, ended.stderr
     html = next(page.glob("*.html")).read_text("utf-8")
-    assert "Answers that could not be read" in html
+    assert "Unreadable answers" in html
     assert "22.2%" in html
     assert "まず含意の定義を確認します。" in html
     assert "is not given as the answer" in html

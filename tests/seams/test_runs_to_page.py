@@ -57,11 +57,11 @@ def test_a_run_without_readable_similarities_is_shown_as_not_defined(
     assert done.returncode == 0, done.stderr
     listed = nikawa("run", "list", "--out", runs)
     [line] = [line for line in listed.stdout.splitlines() if "無口--" in line]
-    assert "pearson is not defined: 0 of 6 items have an answer that could be read" in line
+    assert "pearson is not defined: 0 of 6 items have a readable answer" in line
     report = tmp_path / "report"
     made = nikawa("report", runs, "--out", str(report))
     assert made.returncode == 0, made.stderr
-    assert f"{TASK}: 無口 is not defined, and in no comparison: 0 of 6 items" in made.stdout
+    assert f"{TASK}: 無口 has no score and is in no comparison: 0 of 6 items" in made.stdout
     [section] = json.loads((report / "numbers.json").read_text("utf-8"))["sections"]
     rows = {row["system"]: row for row in section["rows"]}
     assert rows["無口"]["metrics"]["pearson"]["value"] is None
@@ -172,7 +172,7 @@ def test_compare_names_the_system_that_is_not_defined(
     nearly = answers("nearly", [3, *["分かりません"] * 5])
     compared = nikawa("compare", good, other, nearly, "--task", TASK, "--rounds", "100")
     assert compared.returncode == 0, compared.stderr
-    told = f"nearly is not defined on {TASK}, and in no pair: 1 of 6 items have an answer that could be read"
+    told = f"nearly has no score on {TASK} and is in no pair: 1 of 6 items have a readable answer"
     assert told in compared.stdout
     value = json.loads(
         nikawa("compare", good, nearly, "--task", TASK, "--rounds", "100", "--json").stdout

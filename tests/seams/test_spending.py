@@ -282,7 +282,7 @@ def test_a_dry_run_takes_off_what_is_on_disk_and_learns_from_it(
     assert report["spent"] == pytest.approx(server.billed)
     # the server bills 400 tokens a question, whatever it holds
     assert report["total"]["tokens_in"] == pytest.approx(400 * (21 - asked), rel=0.05)
-    assert any("replies on disk correct the estimate" in note for note in report["notes"])
+    assert any("stored replies" in note for note in report["notes"])
     assert len(server.requests) == asked
 
 

@@ -214,11 +214,11 @@ def test_dev_of_a_published_dataset_is_what_the_field_reports(here: Nikawa, tmp_
 
 def test_one_system_without_confidence_suspects_no_label(birds: Nikawa) -> None:
     shown = birds("analyse", "runs", "--resamples", "100", "--tokeniser", "none").stdout
-    reason = "the model gives no probabilities, and there is no second system"
+    reason = "the model returns no probabilities, and there is no second system"
     assert f"No suspected label errors of birds test: {reason}" in shown
     birds("report", "runs", "--out", "page", "--rounds", "100", "--no-dataset")
     page = Path("page/index.html").read_text("utf-8")
-    assert f"None can be listed: {reason}." in page
+    assert f"The list is empty: {reason}." in page
     answer("sure.jsonl", pairs("test", 30), 3, scores=True)
     birds(
         *("run", "--model", "sure=replay:sure.jsonl", "--tasks", "birds", "--out", "sure"),
@@ -274,7 +274,7 @@ def test_hidden_labels_are_named_and_opened_by_their_holder(here: Nikawa) -> Non
     assert re.search(r"0 examples</span>; <span[^>]*>the labels of 30 more are hidden", page)
     assert "their labels are hidden" in Path("open/summary.md").read_text("utf-8")
     shown = here("analyse", "team", "--resamples", "100", "--tokeniser", "none").stdout
-    assert "its labels are hidden: whoever holds them says --hidden" in " ".join(shown.split())
+    assert "its labels are hidden: if you have them, pass --hidden" in " ".join(shown.split())
 
     opening = ("--hidden", "--keys", "keys.jsonl")
     here("report", "team", "--out", "private", "--rounds", "100", *opening)
@@ -303,7 +303,7 @@ def test_keys_without_a_set_to_open_are_refused(birds: Nikawa, nikawa: Nikawa) -
     birds("data", "hide", "birds", "--split", "test", "--out", "public", "--keys", "keys.jsonl")
     done = nikawa("report", "runs", "--out", "page", "--hidden", "--keys", "keys.jsonl")
     assert done.returncode == 2
-    assert "none of these runs answered items whose labels it holds" in done.stderr
+    assert "none of these runs answered items whose labels the file has" in done.stderr
     done = nikawa("analyse", "runs", "--keys", "keys.jsonl")
     assert (done.returncode, done.stderr.strip().startswith("nikawa: keys open hidden")) == (
         2,

@@ -46,12 +46,12 @@ def test_tags_gold_length_and_meta_are_found() -> None:
         "32-41 characters",
     ]
     assert len([name for by, name in sizes if by == "year"]) == 4
-    assert passed == {"page": "40 values, more than 30", "one": "the same on all items"}
+    assert passed == {"page": "40 values; the maximum is 30", "one": "the same value on all items"}
 
 
 def test_a_key_that_repeats_another_is_passed_over() -> None:
     examples = [example(i, meta={"author": "ab"[i % 2]}) for i in range(6)]
-    assert find_slices(TASK, examples)[1] == {"author": "the same parts as gold"}
+    assert find_slices(TASK, examples)[1] == {"author": "the same slices as gold"}
     assert {p.by for p in find_slices(TASK, examples, ("author",))[0]} == {"author"}
 
 
@@ -60,7 +60,7 @@ def test_keys_that_are_asked_for_may_have_more_values() -> None:
         TASK, [example(i, meta={"page": f"p{i}"}) for i in range(40)], ("page", "author")
     )
     assert {p.by for p in parts} == {"page"}
-    assert passed == {"author": "no item has it"}
+    assert passed == {"author": "no item has this field"}
 
 
 def test_an_item_may_have_several_values() -> None:

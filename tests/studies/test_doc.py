@@ -51,9 +51,9 @@ def test_the_tasks_are_told() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--only", ","], "--only names no part; name some of train, baselines, report"),
-        (["--workers", "0"], "--workers is 0; give a number from 1 on"),
-        (["--seeds", "-1"], "--seeds is -1; give a number from 1 on"),
+        (["--only", ","], "--only is empty; choose from train, baselines, report"),
+        (["--workers", "0"], "--workers is 0; pass a number that is 1 or more"),
+        (["--seeds", "-1"], "--seeds is -1; pass a number that is 1 or more"),
     ],
 )
 def test_options_that_ask_for_nothing_are_refused(

@@ -62,10 +62,10 @@ def test_no_encoder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = capsys.readouterr().err.splitlines()
     assert (
         first
-        == "studies: no encoder is named; give --ja DIR or --ko DIR: nikawa pretrain makes them"
+        == "studies: no encoder is named; pass --ja DIR or --ko DIR, encoders made by nikawa pretrain"
     )
     assert second.endswith(
-        "none: holds no encoder; train it (nikawa pretrain), and give the folder of the model"
+        "none: contains no encoder; train an encoder with nikawa pretrain, and pass its folder"
     )
 
 
@@ -102,7 +102,7 @@ def test_a_report_of_encoders_that_were_not_run_is_refused(
         == 2
     )
     assert (
-        "holds no results of encoder:other; name the encoders by the folders"
+        "contains no results of encoder:other; pass the folders"
         in capsys.readouterr().err
     )
     assert not (tmp_path / "results.md").exists()

@@ -102,5 +102,5 @@ def test_parts_that_do_not_exist_are_told(
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         scratch.main(["--out", str(tmp_path), "--only", "tea"])
-    told = "studies: --only knows no part tea; name some of train, baselines, report\n"
+    told = "studies: --only has unknown parts: tea; choose from train, baselines, report\n"
     assert (stopped.value.code, capsys.readouterr().err) == (2, told)

@@ -67,7 +67,7 @@ def test_encoders_that_were_not_trained_alike_are_told() -> None:
     ]
     (said,) = unlike([*rows, ["ja", "characters", 600, 9000, "1.0", 5, 50, "2.0"]])
     assert (
-        "for ko were not trained alike (characters 60 steps, subwords 60 steps, morphemes 600 steps)"
+        "for ko were trained differently (characters 60 steps, subwords 60 steps, morphemes 600 steps)"
         in said
     )
     assert unlike(rows[:2]) == []

@@ -1,8 +1,8 @@
-"""What is seen only in several systems: partial inputs against the majority, learning curves, stress.
+"""Analyses of several systems: partial inputs against the majority, learning curves, stress.
 
-A system that saw only some inputs, such as the hypothesis alone, should not beat the most frequent label: where it does, the
+A system that saw only some inputs, such as only the hypothesis, should not beat the most frequent label. If it does, the
 data gives the label away (Gururangan et al. 2018). A learning curve joins systems that learned from shares, or shots, of the same
-data. Stress compares the answers to examples with those to what was made from them (see `stress`).
+data. Stress compares the answers to examples with answers to examples that were made from them (see `stress`).
 """
 
 from __future__ import annotations

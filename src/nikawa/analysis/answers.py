@@ -87,7 +87,7 @@ class ItemSets:
         self._by_list: dict[tuple[str, int], ItemSet] = {}
 
     def share(self, task: Task, examples: Sequence[Example]) -> ItemSet:
-        """The item set of a list that several systems hold."""
+        """The item set of a list that several systems share."""
         return self._by_list.setdefault((task.name, id(examples)), ItemSet(task, examples))
 
 
@@ -106,7 +106,7 @@ class SystemAnswers:
     total: int
     """Items of the set, answered or not."""
     unanswered: float
-    """Items without an answer that could be read, mean over seeds."""
+    """Items without a readable answer, mean over seeds."""
 
     @property
     def task(self) -> Task:
@@ -145,7 +145,7 @@ class SystemAnswers:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The closed set of answers, as texts: the task's labels, or the places of choices; empty where there is none."""
+        """The closed set of answers, as texts: the task's labels, or the places of choices; empty for open answers."""
         if self.task.labels:
             return [str(label) for label in self.task.labels]
         if self.task.kind == "choice":
@@ -155,7 +155,7 @@ class SystemAnswers:
 
     @cached_property
     def gold_indices(self) -> Ints:
-        """The place of each gold label among the labels; -1 for what is none of them."""
+        """The place of each gold label among the labels; -1 for anything else."""
         return label_indices(self.runs[0].gold, self.labels)
 
     @cached_property
@@ -165,7 +165,7 @@ class SystemAnswers:
 
     @cached_property
     def probabilities(self) -> Floats | str:
-        """Runs by items by labels, NaN where an item has none; or why there are no probabilities."""
+        """Runs by items by labels, NaN where an item has none; or the reason for missing probabilities."""
         tables = [probability_table(items, self.labels) for items in self.runs]
         reasons = [table for table in tables if isinstance(table, str)]
         if reasons:
@@ -195,7 +195,9 @@ def match_system(
         runs = [items.take(kept) for items in runs]
     names = (metric,) if metric else task.metrics[:1]
     used = choose_metrics(task, names, runs[0])[0]
-    for i, items in enumerate(runs):  # seeds of a model without chance answer alike: one is enough
+    for i, items in enumerate(
+        runs
+    ):  # seeds of a deterministic model give the same answers: one is enough
         runs[i] = next((other for other in runs[:i] if other == items), items)
     by_items = {id(items): used.evaluate(items, "official") for items in runs}
     evaluations = [by_items[id(items)] for items in runs]
@@ -206,7 +208,7 @@ def match_system(
 
 
 def make_sample(evaluations: Sequence[Evaluation], units: Ints) -> Sample:
-    """The runs under a metric; where it is the mean of a score an item, with that score averaged over runs."""
+    """The runs under a metric; where it is the mean of one score per item, with that score averaged over runs."""
     details = []
     for evaluation in evaluations:
         detail = evaluation.detail
@@ -221,9 +223,9 @@ def make_sample(evaluations: Sequence[Evaluation], units: Ints) -> Sample:
 
 
 def probability_table(items: Items, labels: Sequence[str]) -> Floats | str:
-    """Items by labels, NaN rows where an item has none; or why there are no probabilities."""
+    """Items by labels, NaN rows where an item has none; or the reason for missing probabilities."""
     if not labels:
-        return "answers are no labels"
+        return "answers are not labels"
     table = np.full((len(items.gold), len(labels)), np.nan)
     scored = []
     for i, (scores, answer) in enumerate(zip(items.scores, items.answers, strict=True)):
@@ -231,15 +233,15 @@ def probability_table(items: Items, labels: Sequence[str]) -> Floats | str:
             table[i] = [scores.get(label, 0.0) for label in labels]
             scored.append(i)
     if not scored:
-        return "the model gives no probabilities"
+        return "the model returns no probabilities"
     known = table[scored]
     is_negative = (known < -MAX_PROBABILITY_ERROR).any()
     if is_negative or (np.abs(known.sum(axis=1) - 1) > MAX_PROBABILITY_ERROR).any():
-        return "the model's scores are no probabilities: they do not add up to 1"
+        return "the model's scores are not probabilities: they do not add up to 1"
     table[scored] = np.clip(known, 0.0, 1.0)
     return table
 
 
 def label_indices(values: Sequence[Any], labels: Sequence[str]) -> Ints:
-    """The place of each value among the labels; -1 for what is none of them."""
+    """The place of each value among the labels; -1 for anything else."""
     return encode_labels([None if value is None else str(value) for value in values], labels)

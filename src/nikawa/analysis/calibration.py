@@ -1,4 +1,4 @@
-"""Do probabilities mean what they say?
+"""Calibration: how well probabilities match the share of correct answers.
 
 Confidence is the probability of the answer. ECE (Naeini and others 2015) with bins of equal size (Nixon and others 2019):
 Σ_b n_b/n |accuracy_b - confidence_b|. A calibrated model's ECE is not 0 on a finite set: `ece_chance` is the 95th percentile of the
@@ -28,7 +28,7 @@ MIN_PROBABILITY = 1e-12
 CHANCE_TRIALS = 1_000
 """Draws of a perfectly calibrated model."""
 MAX_DRAWN_AT_ONCE = 2_000_000
-"""Random numbers that are held at once."""
+"""Random numbers in memory at once."""
 COVERAGES = tuple(i / 20 for i in range(1, 21))
 """Shares of the items that points of the risk-coverage curve are for."""
 
@@ -42,7 +42,7 @@ class RunProbabilities:
     probabilities: Floats
     """Items by labels."""
     gold: Ints
-    """Place of the gold label; -1 where it is no label."""
+    """Place of the gold label; -1 if it is not a label."""
     answer: Ints
 
     @cached_property
@@ -68,7 +68,7 @@ def calibrate(
 ) -> Calibration:
     """Everything about the probabilities of a system's runs; each figure is the mean over them.
 
-    Runs that answered alike may be one object: it is looked at once.
+    Runs with the same answers may be one object, which is analysed once.
     """
     bins = min(BINS, len(units))
     errors = np.array(_map_distinct(lambda run: ece(run, bins), runs))
@@ -95,7 +95,7 @@ def calibrate(
 def _map_distinct(
     function: Callable[[RunProbabilities], T], runs: Sequence[RunProbabilities]
 ) -> list[T]:
-    """The function of each run, computed once for those that are one object."""
+    """The function of each run, computed once for runs that are one object."""
     by_run = {id(run): run for run in runs}
     results = {name: function(run) for name, run in by_run.items()}
     return [results[id(run)] for run in runs]
@@ -114,7 +114,7 @@ def ece(run: RunProbabilities, bins: int = BINS) -> float:
 
 
 def _bin_starts(ranked: Floats, bins: int) -> Ints:
-    """Where bins of about equal size begin; equal confidences stay together, or their order would tell."""
+    """Where bins of about equal size begin; equal confidences stay together, so that their order does not matter."""
     even = np.arange(bins, dtype=np.int64) * len(ranked) // bins
     return np.unique(np.searchsorted(ranked, ranked[even], side="left")).astype(np.int64)
 
@@ -167,7 +167,7 @@ def item_losses(run: RunProbabilities) -> tuple[Floats, Floats]:
 
 
 def risk_coverage(run: RunProbabilities) -> tuple[Floats, Floats]:
-    """Risk and threshold when the 1, 2, … n most confident answers are kept; equal ones come and go together."""
+    """Risk and threshold when the 1, 2, … n most confident answers are kept; equal ones are kept or dropped together."""
     order = np.argsort(-run.confidence, kind="stable")
     confidence, wrong = run.confidence[order], 1 - run.right[order]
     ends = np.append(np.flatnonzero(np.diff(confidence)), len(confidence) - 1)

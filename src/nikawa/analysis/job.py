@@ -1,4 +1,4 @@
-"""Analyse stored runs: how good, how sure, and where they fail. Nothing is run again.
+"""Analyse stored runs: scores, calibration and errors. Nothing is run again.
 
 `analyse` writes the folder `analyses/`, `compute_analyses` gives the same in memory, `analyse_systems` takes runs that are
 loaded already; `read_analyses` reads the folder back.
@@ -67,9 +67,9 @@ __all__ = [
 ]
 
 NO_METRIC = "no metric is defined for its answers"
-HIDDEN = "its labels are hidden: whoever holds them says --hidden, and --keys FILE where they are in a key file"
+HIDDEN = "its labels are hidden: if you have them, pass --hidden, and --keys FILE if they are in a key file"
 MAX_RESAMPLES_IF_SLOW = 200
-"""Resamples of metrics that are no sums, such as a rank correlation."""
+"""Resamples of metrics that are not sums, such as a rank correlation."""
 COMMAND_OPTIONS = {
     "--metric": "metric",
     "--resamples": "resamples",
@@ -81,7 +81,7 @@ COMMAND_OPTIONS = {
 """Option of the command line to the field of `AnalysisOptions`."""
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with what is being analysed, how many are done, and of how many."""
+"""Called with the name of the current analysis, the number done, and the total."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ def analyse(
     keys: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Analyses:
-    """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`.
+    """Analyse runs (folders, folders of runs, patterns) and write `analyses/` next to them, or to `out`.
 
-    `data` is where published datasets lie. With `hidden`, for whoever holds them, hidden labels count as others do, those of a
-    file of `keys` too; what is written has mode 0600 then. Raises `BadInput` where the runs lie in several folders and `out` does not
-    say where to write, and where the folder is there already, unless `overwrite`.
+    `data` is the folder of published datasets. With `hidden`, for the owner of the labels, hidden labels count like others,
+    also those of a file of `keys`; the written files then have mode 0600. Raises `BadInput` if the runs are in several folders
+    and `out` is missing, and if the folder exists, unless `overwrite` is set.
     """
     options = options or AnalysisOptions()
     stored = find_runs(runs)
@@ -168,8 +168,8 @@ def analyse_systems(
     options = options or AnalysisOptions()
     kinds = metrics()[options.metric].kinds if options.metric else ()
     if options.metric and not any(system.task.kind in kinds for system in systems):
-        cure = f"it is for {', '.join(kinds)} tasks"
-        raise BadInput(f"{options.metric} scores none of these tasks", cure=cure)
+        cure = f"use it for {', '.join(kinds)} tasks"
+        raise BadInput(f"{options.metric} does not score any of these tasks", cure=cure)
     left_out, item_sets = dict(left_out), ItemSets()
     every: list[SystemAnswers] = []
     for system in systems:
@@ -205,21 +205,21 @@ def analyse_systems(
 
 
 def check_keys(keys: Iterable[str], analyses: Iterable[Analysis]) -> None:
-    """A key that was asked for must slice something."""
+    """Raise BadInput for a requested key that slices nothing."""
     every = list(analyses)
     for key in keys:
         if any(part.by == key for analysis in every for part in analysis.slices):
             continue
         reasons = [each.not_sliced[key] for each in every if key in each.not_sliced]
-        reason = reasons[0] if reasons else "no item has it"
-        cure = "leave --by out to slice by all that fits"
-        raise BadInput(f"nothing can be sliced by {key!r}: {reason}", cure=cure)
+        reason = reasons[0] if reasons else "no item has this field"
+        cure = "leave --by out to slice by every suitable field"
+        raise BadInput(f"no result can be sliced by {key!r}: {reason}", cure=cure)
 
 
 def analyse_set(answers: SystemAnswers, options: AnalysisOptions, overlaps: Overlaps) -> Analysis:
     """Everything about one system on one set."""
     if not all(hasattr(run, "statistics") for run in answers.sample.runs):
-        # The metric must see all items anew in each resample: fewer must do.
+        # The metric reads all items again in each resample, so use fewer resamples.
         options = replace(options, resamples=min(options.resamples, MAX_RESAMPLES_IF_SLOW))
     slices, not_sliced = slice_answers(answers, options)
     calibration, no_calibration = measure_calibration(answers, options)
@@ -250,7 +250,7 @@ def analyse_set(answers: SystemAnswers, options: AnalysisOptions, overlaps: Over
 
 
 def describe_system(loaded: LoadedSystem) -> System:
-    """A system as it is written down."""
+    """A system as it is stored."""
     spec, task = loaded.spec, loaded.task
     return System(
         task=task.name,
@@ -272,7 +272,7 @@ def describe_system(loaded: LoadedSystem) -> System:
 
 
 def collect_commands(folder: Path, analyses: Analyses) -> dict[str, str]:
-    """Sheet to the command that takes it to workers."""
+    """For each sheet, the command that sends it to workers."""
     sheets = [suspects.sheet for suspects in analyses.across.suspects if suspects.sheet]
     commands = {}
     for sheet in sheets:
@@ -290,17 +290,19 @@ def _folder_beside(stored: FoundRuns) -> Path:
     runs: list[StoredRun] = [*stored.results, *stored.choosing]
     parents = {run.path.resolve().parent for run in runs}
     if len(parents) > 1:
-        raise BadInput("the runs are in several folders", cure="say where to write: --out DIR")
+        raise BadInput("the runs are in several folders", cure="pass --out DIR")
     if not parents:
         stored.require_results()
     return parents.pop() / ANALYSES
 
 
 def refuse_foreign(folder: Path, overwrite: bool) -> None:
-    """Say what is in the way before the work; nothing of anybody else is replaced, such as answers of workers."""
+    """Raise BadInput before the work if a file is in the way; foreign files, such as answers of workers, are never replaced."""
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not os.access(nearest, os.W_OK):
-        raise BadInput("cannot be written", file=nearest, cure="choose another place: --out DIR")
+        raise BadInput(
+            "cannot be written", file=nearest, cure="choose another folder with --out DIR"
+        )
     if not folder.exists():
         return
     refuse_existing(folder, overwrite)
@@ -313,8 +315,10 @@ def refuse_foreign(folder: Path, overwrite: bool) -> None:
         is_ours = str(file) in own or (is_sheet and file.name in (SHEET, TASKS, CELLS))
         if path.is_dir() or is_ours:
             continue
-        what = f"holds what no analysis wrote: {file}"
-        raise BadInput(what, file=folder, cure="move it away, or choose another place: --out DIR")
+        what = f"contains a file that nikawa analyse did not write: {file}"
+        raise BadInput(
+            what, file=folder, cure="move it away, or choose another folder with --out DIR"
+        )
 
 
 def build_command(
@@ -324,7 +328,7 @@ def build_command(
     hidden: bool = False,
     keys: Path | None = None,
 ) -> str:
-    """The command that makes the same again."""
+    """The command that reproduces the analyses."""
     default = AnalysisOptions()
     words = ["nikawa", "analyse", *map(str, runs)]
     for key in options.by:

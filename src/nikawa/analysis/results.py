@@ -1,7 +1,7 @@
-"""What analyses of runs find, as it is written to `analyses/*.json`: nothing here computes.
+"""The results of analyses as written to `analyses/*.json`; this module computes nothing.
 
 Values of the task's metrics are in `unit` (percent or fraction, as the official scorer reports); shares, probabilities
-and errors of probabilities are fractions. None stands for what is not defined. Over several seeds a value is the mean.
+and errors of probabilities are fractions. None means not defined. With several seeds, a value is the mean.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CrossTable(Record, frozen=True, kw_only=True):
     unit: Unit
     labels: tuple[str, ...]
     bins: tuple[str, ...]
-    """`4-5` holds 5, `4-5 without 5` is the last bin of Table 9."""
+    """`4-5` includes 5, `4-5 without 5` is the last bin of Table 9."""
     cells: tuple[CrossCell, ...]
 
 
@@ -83,7 +83,7 @@ class Confusion(Record, frozen=True, kw_only=True):
 
 
 class ReliabilityBin(Record, frozen=True, kw_only=True):
-    """Answers of about the same confidence; bins hold equally many."""
+    """Answers of about the same confidence; bins have equal size."""
 
     n: int
     least: float
@@ -98,7 +98,7 @@ class ReliabilityBin(Record, frozen=True, kw_only=True):
 
 
 class CoveragePoint(Record, frozen=True, kw_only=True):
-    """What is wrong among the most confident answers."""
+    """The share of wrong answers among the most confident ones."""
 
     coverage: float
     risk: float
@@ -107,7 +107,7 @@ class CoveragePoint(Record, frozen=True, kw_only=True):
 
 
 class Calibration(Record, frozen=True, kw_only=True):
-    """Whether probabilities mean what they say."""
+    """How well probabilities match the share of correct answers."""
 
     n: int
     left_out: int
@@ -118,7 +118,7 @@ class Calibration(Record, frozen=True, kw_only=True):
     """Expected calibration error over bins of equal size."""
     ece_sd: float | None
     ece_chance: float
-    """What a perfectly calibrated model with these confidences stays below in 95 of 100 draws."""
+    """The ECE that a perfectly calibrated model with these confidences stays below in 95 of 100 draws."""
     brier: Figure
     """Squared error summed over labels, mean over items: 0 to 2."""
     nll: Figure
@@ -132,7 +132,7 @@ class Calibration(Record, frozen=True, kw_only=True):
 
 
 class Overlap(Record, frozen=True, kw_only=True):
-    """Share of the tokens of one input that are in another, and what it has to do with being right."""
+    """Share of the tokens of one input that are in another, and its relation to the score."""
 
     of: str
     inside: str
@@ -197,7 +197,7 @@ class System(Record, frozen=True, kw_only=True):
     """How the sets depart from train, dev and test as published."""
     seeds: tuple[int, ...]
     runs: tuple[str, ...]
-    """Folders of the runs, one a seed, below the folder that holds `analyses/`."""
+    """Folders of the runs, one per seed, relative to the folder of `analyses/`."""
     trained: int = 0
     """Examples learned from (mean over seeds)."""
 
@@ -229,12 +229,12 @@ class Analysis(ShownAsTables, Record, frozen=True, kw_only=True):
     """Of the resampling."""
     slices: tuple[Slice, ...] = ()
     not_sliced: dict[str, str] = field(default_factory=dict)
-    """Key of meta to why it was not sliced by (too many values, the same on all items)."""
+    """For each metadata key without slices, the reason (too many values, the same on all items)."""
     cross: CrossTable | None = None
     confusion: Confusion | None = None
     calibration: Calibration | None = None
     no_calibration: str = ""
-    """Why there is none."""
+    """The reason for a missing calibration."""
     overlap: Overlap | None = None
     no_overlap: str = ""
     surprises: tuple[Surprise, ...] = ()
@@ -292,7 +292,7 @@ class Curve(Record, frozen=True, kw_only=True):
 
 
 class StressFigure(Record, frozen=True, kw_only=True):
-    """How alike the answers to originals and to perturbed versions are, in percent; None where nothing can be computed."""
+    """The agreement of answers to originals and to perturbed versions, in percent; None if it cannot be computed."""
 
     operation: str
     case: str
@@ -334,7 +334,7 @@ class Stress(Record, frozen=True, kw_only=True):
 
 
 class Suspect(Record, frozen=True, kw_only=True):
-    """An item whose gold label several models, or a confident one, speak against."""
+    """An item whose gold label several models, or one confident model, contradict."""
 
     example: str
     """Full reference: `jsick:test/33`."""
@@ -355,7 +355,7 @@ class Suspect(Record, frozen=True, kw_only=True):
 class Suspects(Record, frozen=True, kw_only=True):
     """Suspected label errors of one set, the likeliest first: `analyses/suspects/TASK--SET/`.
 
-    Systems that learned from the items have no say; where a set was answered in folds, no model saw what it answered.
+    Systems that learned from the items do not count; with folds, no model saw the items it answered.
     """
 
     task: str
@@ -364,44 +364,44 @@ class Suspects(Record, frozen=True, kw_only=True):
     n: int
     """Items looked at."""
     thresholds: dict[str, float]
-    """Label to the mean probability it gets where it is gold: an item is suspect where another label reaches its own."""
+    """The mean probability of each label on items where it is gold: an item is suspect if another label reaches its mean."""
     total: int
-    """Suspects found; `items` holds the likeliest."""
+    """The number of suspects; `items` has the most likely ones."""
     items: tuple[Suspect, ...]
     sheet: str = ""
     """The folder of the task sheet, below `analyses/`."""
 
 
 class NoSuspects(Record, frozen=True, kw_only=True):
-    """A set with labels of which none can be suspected."""
+    """A set with labels for which suspects cannot be computed."""
 
     task: str
     set: str
     why: str
-    """Such as `the model gives no probabilities, and there is no second system`."""
+    """Such as `the model returns no probabilities, and there is no second system`."""
 
 
 class Across(Record, frozen=True, kw_only=True):
-    """What is seen only in several runs: `analyses/across.json`."""
+    """Analyses of several runs: `analyses/across.json`."""
 
     partial: tuple[PartialInput, ...] = ()
     curves: tuple[Curve, ...] = ()
     stress: tuple[Stress, ...] = ()
     suspects: tuple[Suspects, ...] = ()
     no_suspects: tuple[NoSuspects, ...] | UnsetType = UNSET
-    """Sets whose labels nobody can doubt here, with the reason; absent where there is none."""
+    """Sets without a list of suspects, with the reason; absent if there is no such set."""
 
 
 class Index(Record, frozen=True, kw_only=True):
     """What was analysed: `analyses/index.json`, written last."""
 
     analyses: tuple[str, ...]
-    """File names beside it, one an `Analysis`."""
+    """File names in the same folder, one per `Analysis`."""
     across: str = "across.json"
     left_out: dict[str, str] = field(default_factory=dict)
-    """Run to why it was left out."""
+    """The reason for each run that was left out."""
     command: str = ""
-    """What makes them anew."""
+    """The command that reproduces them."""
 
 
 INDEX, ACROSS, ANALYSES, SUSPECTS = "index.json", "across.json", "analyses", "suspects"
@@ -415,7 +415,7 @@ class Analyses(ShownAsTables):
 
     index: Index
     each: tuple[Analysis, ...]
-    """One a system and set, in the order of the index."""
+    """One per system and set, in the order of the index."""
     across: Across
 
     def list_tables(self) -> list[ResultTable]:
@@ -438,7 +438,7 @@ class Analyses(ShownAsTables):
 
 
 def name_file(stem: str, set_name: str) -> str:
-    """The file of the analysis of a system, whose files are called `stem`, on a set."""
+    """The file of the analysis of a system on a set; `stem` is the name of the system's files."""
     return f"{to_file_name(f'{stem}--{set_name}', MAX_NAME_BYTES - len('.json'))}.json"
 
 

@@ -189,7 +189,7 @@ def average_confusion(
     resamples: int,
     seed: int = 0,
 ) -> Confusion:
-    """Counts averaged over runs, and each label on its own; `answers` has a row a run."""
+    """Counts averaged over runs, and each label on its own; `answers` has one row per run."""
     labels = list(dict.fromkeys(label for run in counts for label in run))
     given = list(dict.fromkeys(name for run in counts for row in run.values() for name in row))
     columns = [label for label in labels if label in given]
@@ -218,7 +218,7 @@ def score_classes(
     seed: int,
 ) -> tuple[ClassScore, ...]:
     """Precision, recall and F1 of each label."""
-    sums = {}  # runs that answered alike are one list
+    sums = {}  # runs with the same answers share one list
     for run in answers:
         if id(run) not in sums:
             codes = encode_labels(gold, labels), encode_labels(run, labels)
@@ -264,16 +264,16 @@ def compute_rates(counts: Floats) -> tuple[Floats, Floats, Floats]:
 def measure_calibration(
     answers: SystemAnswers, options: AnalysisOptions
 ) -> tuple[Calibration | None, str]:
-    """Calibration, or why there is none."""
+    """Calibration, or the reason for a missing one."""
     probabilities = answers.probabilities
     if isinstance(probabilities, str):
         return None, probabilities
     kept = np.flatnonzero(np.isfinite(probabilities).all(axis=(0, 2)))
     if not len(kept):
-        return None, "no item has the probabilities of every run"
+        return None, "no item has probabilities from every run"
     units = np.unique(answers.sample.units[kept], return_inverse=True)[1].astype(np.int64)
     gold, given = answers.gold_indices[kept], answers.answer_indices[:, kept]
-    runs = {}  # by their items: runs that answered alike are one
+    runs = {}  # by their items: runs with the same answers count once
     for i, items in enumerate(answers.runs):
         if id(items) not in runs:
             runs[id(items)] = RunProbabilities(probabilities[i, kept], gold, given[i])
@@ -411,7 +411,7 @@ def most_frequent(answers: Sequence[Any]) -> Any:
 def make_surprise(
     example: Example, gold: Any, answer: Any, wrong: int, **numbers: float
 ) -> Surprise:
-    """An example as a surprise; `numbers` are the fields it is ranked by and those beside them."""
+    """An example as a surprise; `numbers` are the fields that rank it, and further fields."""
     return Surprise(
         example=example.id,
         gold=gold,
@@ -425,7 +425,7 @@ def make_surprise(
 
 
 def sides_of(task: Task) -> tuple[str, str] | None:
-    """The two inputs whose tokens are compared; None where there are no two texts."""
+    """The two inputs whose tokens are compared; None without two texts."""
     if task.kind == "similarity":
         return task.inputs[1], task.inputs[0]
     return SIDES.get(task.kind)
@@ -442,20 +442,20 @@ class Overlaps:
         """Item set and analyser to what its texts share."""
 
     def measure(self, answers: SystemAnswers) -> tuple[Overlap | None, str]:
-        """The overlap of a set and its relation to the metric, or why there is none."""
+        """The overlap of a set and its relation to the metric, or the reason for a missing one."""
         task, language = answers.task, answers.loaded.sets.language
         sides = sides_of(task)
         if sides is None:
-            return None, f"{task.kind} tasks have no two texts"
+            return None, f"{task.kind} tasks do not have two texts"
         if self.options.tokeniser == NO_TOKENISER:
-            return None, "left out as asked"
+            return None, "left out by request"
         own = language if language in DEFAULTS else PLAIN
         try:
             cutter = analyser(self.options.tokeniser or own, cache=0)
         except MissingExtra as problem:
             return None, str(problem)
         if cutter.language not in ("", language):
-            return None, f"{cutter.name} is for {cutter.language}, the texts are {language}"
+            return None, f"{cutter.name} is for {cutter.language}, but the texts are {language}"
         key = (id(answers.items), cutter.name)
         if key not in self._shared:
             known = self._tokens.setdefault(cutter.name, {})
@@ -501,7 +501,7 @@ def count_shared(
     cutter: Analyser,
     known: dict[str, list[str]] | None = None,
 ) -> TokenOverlap:
-    """Tokens of one input that are in the other; `known` holds the tokens of texts that were cut before, and takes the new ones."""
+    """Tokens of one input that are in the other; `known` caches the tokens of texts."""
     tokens = {} if known is None else known
     searched = [str(example.inputs.get(sides[0], "")) for example in examples]
     holding = [
@@ -516,7 +516,7 @@ def count_shared(
 
 
 def score_closeness(answers: SystemAnswers) -> Floats:
-    """A score an item: the squared error with its sign turned, or whether the answer is gold; mean over seeds."""
+    """One score per item: the squared error with its sign turned, or whether the answer is gold; mean over seeds."""
     is_similarity = answers.task.kind == "similarity"
     rows = []
     for run in answers.runs:

@@ -1,8 +1,8 @@
 """Answers to originals against answers to their perturbed versions: how often they stay, by operation, case and gold.
 
 Classes: the share of equal answers (Table 16 pools the cases, Table 17 keeps them apart). Scores: Pearson's r between the
-two. Intervals: percentile bootstrap over premises. Beside them, where people judged the perturbed version, the same
-of people, and of the model on those items alone.
+two. Intervals: percentile bootstrap over premises. If people judged the perturbed version, the same figure is given for
+people, and for the model on those items only.
 
 Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10, section 5.2.
 """
@@ -56,7 +56,7 @@ __all__ = [
 NEUTRAL = "neutral"
 
 AnswerMeasure = Callable[[Sequence[Any], Sequence[Any]], Resampleable]
-"""Answers before and after to how alike they are, as a fraction."""
+"""The agreement of answers before and after, as a fraction."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class StressItem:
     case: str
     """"" for an operation without cases."""
     gold: str
-    """The label of the original; "" where the answers are no labels."""
+    """The label of the original; "" if the answers are not labels."""
     unit: str
     """The unit of resampling: the original premise."""
     before: Any
@@ -98,7 +98,7 @@ def stress_cells(
 ) -> list[StressCount]:
     """Every cell: each operation over all cases, then case by case, over all labels and label by label.
 
-    `neutral` says that an answer may be so.
+    `neutral` says whether an answer can be neutral.
     """
     parts: dict[tuple[str, str, str], list[StressItem]] = {}
     for item in items:
@@ -199,13 +199,13 @@ class StressOptions:
     """How to compare."""
 
     sets: str | None = None
-    """Where the perturbed examples are, as `load` takes it; the task's own dataset when left out."""
+    """Where the perturbed examples are, as `load` takes it; by default the dataset of the task."""
     partial: bool = False
     """Compare what is answered; otherwise an example without an answer is an error."""
     resamples: int = TEST_RESAMPLES
     seed: int = 0
     form: str | None = None
-    """The form of the answer files, where their content does not tell."""
+    """The form of the answer files, if it cannot be detected from their content."""
 
 
 def stress(
@@ -216,7 +216,7 @@ def stress(
     data: Path | None = None,
     options: StressOptions | None = None,
 ) -> StressReport:
-    """Compare answers to the originals with those to the perturbed examples: a file of one set, or a folder with a file a set.
+    """Compare answers to the originals with those to the perturbed examples: a file of one set, or a folder with one file per set.
 
     Raises `BadInput` where an example or its original has no answer (see `StressOptions.partial`).
     """
@@ -274,7 +274,7 @@ def correlate(before: Sequence[Any], after: Sequence[Any]) -> Resampleable:
 
 MeasureName = Literal["same", "pearson"]
 MEASURES: dict[MeasureName, AnswerMeasure] = {"same": share_same, "pearson": correlate}
-"""How alike two sets of answers are: of labels, and of scores."""
+"""The agreement of two sets of answers: of labels, and of scores."""
 
 
 def choose_measure(task: Task) -> MeasureName:
@@ -296,17 +296,21 @@ def perturbed_sets(dataset: Dataset, task: Task, where: str) -> Sets:
         for example in examples:
             operation = operation_of(example)
             if not operation:
-                what = (
-                    f"{where} holds examples that were not made from others, such as {example.id!r}"
+                what = f"{where} contains examples that were not made from other examples, such as {example.id!r}"
+                raise BadInput(
+                    what, cure="pass --sets with the FILE or FOLDER that nikawa perturb wrote"
                 )
-                raise BadInput(what, cure="say --sets FILE or FOLDER that nikawa perturb wrote")
             if task.asks(example):
                 by_operation.setdefault(operation, []).append(example)
     if not by_operation:
-        raise BadInput(f"{where} holds no example of {task.name}", cure="check --task and --sets")
+        raise BadInput(
+            f"{where} contains no example of {task.name}", cure="check --task and --sets"
+        )
     for name, made in by_operation.items():
         if len({e.id for e in made}) < len(made):
-            raise BadInput(f"{where} holds ids of {name} twice", cure="name one split: NAME:SPLIT")
+            raise BadInput(
+                f"{where} contains ids of {name} twice", cure="name one split: NAME:SPLIT"
+            )
     return {name: tuple(by_operation[name]) for name in sorted(by_operation, key=reading_order)}
 
 
@@ -327,7 +331,7 @@ def operation_of(example: Example) -> str:
 
 
 def parent_of(example: Example) -> tuple[str, str]:
-    """Dataset and split (`jsick:test`, "" where they are not told) and id of the original."""
+    """Dataset and split (`jsick:test`, "" if they are not known) and id of the original."""
     assert example.origin is not None
     whole = example.origin.parents[0]
     source, slash, name = whole.partition("/")
@@ -379,7 +383,7 @@ def find_originals(sets: Sets, task: Task, data: Path | None) -> Originals:
 
 
 def restore_original(child: Example) -> Example:
-    """The original as far as its child tells."""
+    """The original, as far as its perturbed version describes it."""
     inputs = {
         name: child.meta.get(f"original_{name}", value) for name, value in child.inputs.items()
     }
@@ -413,8 +417,8 @@ def read_sets(
     if not by_set and path.is_file():
         return read_together(path, task, sets, dataset, form), []
     if not by_set:
-        cure = f"call them {', '.join(f'{name}.jsonl' for name in list(sets)[:3])}, …"
-        raise BadInput("holds no file named after a set", file=path, cure=cure)
+        cure = f"name them {', '.join(f'{name}.jsonl' for name in list(sets)[:3])}, …"
+        raise BadInput("contains no file named after a set", file=path, cure=cure)
     answers = {
         name: read_predictions(file, task, sets[name], form) for name, file in by_set.items()
     }
@@ -431,8 +435,8 @@ def read_together(
     examples = [replace(example, id=key) for key, (_, example) in by_reference.items()]
     answers = read_answers(path, replace(task, dataset=""), examples, form=form)
     if not answers.predictions:
-        what = f"none of its ids is that of an example; {len(sets)} sets share ids"
-        cure = f"give a folder with a file a set, or ids such as {next(iter(by_reference))}"
+        what = f"none of its ids is the id of an example; {len(sets)} sets share ids"
+        cure = f"pass a folder with one file per set, or use ids such as {next(iter(by_reference))}"
         raise BadInput(what, file=path, cure=cure)
     by_set: dict[str, dict[str, Prediction]] = {name: {} for name in sets}
     for key, prediction in answers.predictions.items():
@@ -461,14 +465,14 @@ def refuse_unanswered(
     for path, missing in sides:
         if missing and len(missing) == len(pairs):
             raise BadInput(
-                "answers none of the examples",
+                "contains no answer to any of the examples",
                 file=path,
                 cure="check the task, and which file is which",
             )
         if missing and not partial:
             ids = list_names(f"{pair.set}/{pair.example.id}" for pair in missing[:3])
             what = f"{len(missing)} of {len(pairs)} examples have no answer, such as {ids}"
-            raise BadInput(what, file=path, cure="add them, or say --partial to compare the rest")
+            raise BadInput(what, file=path, cure="add them, or pass --partial to compare the rest")
 
 
 def list_unread(pairs: Iterable[AnsweredPair]) -> tuple[Unread, ...]:

@@ -3,7 +3,7 @@
 Confident learning (Northcutt, Jiang, Chuang 2021, https://doi.org/10.1613/jair.1.12125): the threshold of a label is the mean
 probability it gets where it is gold; an item is suspect where another label reaches its own threshold and beats gold. The
 likeliest errors come first, by how far that label is ahead. Probabilities are the mean over systems, so what several agree on
-comes before the whim of one. Models must not have learned from the items: probabilities are of items held out, or cross-validated.
+counts more than a single model. Models must not have learned from the items: probabilities must come from held-out items or cross-validation.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ class Doubt:
 
 @dataclass(frozen=True)
 class SuspectItems:
-    """The suspects of a set, with what their task sheet holds."""
+    """The suspects of a set, with the content of their task sheet."""
 
     suspects: Suspects
     answers: SystemAnswers
     """One of the systems that doubt them."""
     items: list[Example]
-    """The suspects as workers may see them, in an order that does not tell the rank."""
+    """The suspects as workers may see them, in an order that hides the rank."""
 
 
 def label_thresholds(probabilities: Floats, gold: Ints) -> Floats:
@@ -137,9 +137,9 @@ def find_suspects(
 
 
 def find_bias(answers: SystemAnswers) -> str:
-    """Why the answers of a system tell nothing about the labels; empty where they do.
+    """The reason why the answers of a system say nothing about the labels; empty if they do.
 
-    A constant answer is no opinion on any item, and agreement with items that were learned from tells nothing.
+    A constant answer is not evidence about any item, and neither is agreement on training items.
     """
     protocol = answers.spec.protocol
     if not protocol.folds and answers.full_name in protocol.train:
@@ -209,7 +209,7 @@ def pool_suspects(
 
 
 def _reference(answers: SystemAnswers) -> str:
-    """Dataset and split as references have them: a custom dataset by the name on its card, wherever it lies."""
+    """Dataset and split as references have them: a custom dataset by the name on its card, wherever it is."""
     dataset, split = name_and_split(answers.full_name)
     if split and split == declared_protocol(dataset).stand_in:
         split = "train"  # its items are rows of train
@@ -257,7 +257,7 @@ def describe_suspect(
 
 
 def write_suspect_sheet(folder: Path, suspects: SuspectItems, workers: int) -> None:
-    """The task sheet of suspects, as builds write them; it holds no gold and no answer of a model."""
+    """The task sheet of suspects, as builds write them; it contains no gold and no answer of a model."""
     answers, task = suspects.answers, suspects.answers.task
     language = answers.loaded.sets.language
     form = FORMS_BY_KIND[task.kind]
@@ -283,7 +283,7 @@ def write_suspect_sheet(folder: Path, suspects: SuspectItems, workers: int) -> N
 
 
 def collect_command(folder: Path, project: str) -> str:
-    """What a user types to take a sheet to workers, on annotation pages of their own."""
+    """The command that sends a sheet to workers on the user's own annotation pages."""
     sheet = read_json(folder / SHEET, Sheet)
     settings: dict[str, object] = {"question": sheet.question}
     if sheet.form == "inference":

@@ -1,7 +1,7 @@
-"""Analyses in the unit of tables: what `nikawa.metrics.units` says of one score, for every score of an analysis.
+"""Analyses in the unit of tables: applies `nikawa.metrics.units` to every score of an analysis.
 
 Files keep the official unit; the terminal and the page print what these functions return. Probabilities, overlaps and their
-correlations are fractions in any case: they are no scores of a task.
+correlations are always fractions: they are not scores of a task.
 """
 
 from __future__ import annotations

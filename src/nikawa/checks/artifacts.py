@@ -37,7 +37,7 @@ class Tally:
     examples: Counter[str] = field(default_factory=Counter)
     """Examples by label."""
     tokens: dict[str, Counter[str]] = field(default_factory=dict)
-    """Label to token to the examples that hold it."""
+    """For each label and token, the number of examples with the token."""
     lengths: dict[tuple[str, str, str], Counter[int]] = field(default_factory=dict)
     """Side, unit and label to length to examples."""
 
@@ -66,7 +66,7 @@ def count_tokens(items: Iterable[Item], sides: tuple[str, ...], analyser: Analys
     tally, (left, right) = Tally(sides), tee(items)
     stream = analyser.analyse_many(text for _, texts in left for text in texts)
     for label, texts in right:
-        # The form tells Korean morphemes apart that share a syllable; elsewhere it is the surface.
+        # The form distinguishes Korean morphemes that share a syllable; otherwise it is the surface.
         words = [[token.form or token.surface for token in next(stream)] for _ in texts]
         tally.add(label, texts, words)
     return tally
@@ -78,7 +78,7 @@ class Pair(Record, frozen=True, kw_only=True):
     token: str
     label: str
     n: int
-    """Examples that hold the token."""
+    """Examples with the token."""
     count: int
     """Of these, the ones with the label."""
     share: float
@@ -90,14 +90,14 @@ class Pair(Record, frozen=True, kw_only=True):
 
 
 class Association(Record, frozen=True, kw_only=True):
-    """A token among those that speak most for a label."""
+    """One of the tokens that predict a label most strongly."""
 
     token: str
     pmi: float
     """Smoothed pointwise mutual information, in bits."""
     count: int
     share: float
-    """Part of the label's examples that hold the token."""
+    """Share of the label's examples with the token."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class Table:
     tokens: tuple[str, ...]
     """Sorted."""
     counts: Ints
-    """A row a token, a column a label."""
+    """One row per token, one column per label."""
     totals: Ints
-    """Examples that hold each token."""
+    """Examples with each token."""
     examples: Ints
     """Examples of each label."""
     alpha: float
@@ -131,7 +131,7 @@ def tabulate(tally: Tally, labels: Sequence[str] = (), alpha: float = ALPHA) -> 
     refuse_unfit(tally, known, alpha)
     tokens = tuple(sorted(set().union(*tally.tokens.values())))
     if not tokens:
-        raise BadInput("there is no token in the texts", cure="look at the texts and the tokeniser")
+        raise BadInput("the texts contain no token", cure="check the texts and the tokeniser")
     none: Counter[str] = Counter()
     columns = [[tally.tokens.get(label, none)[token] for token in tokens] for label in known]
     counts = np.array(columns, dtype=np.int64).T
@@ -142,15 +142,15 @@ def tabulate(tally: Tally, labels: Sequence[str] = (), alpha: float = ALPHA) -> 
 def refuse_unfit(tally: Tally, labels: tuple[str, ...], alpha: float) -> None:
     """Raise `BadInput` for an alpha or a set of labels that the test is not defined for."""
     if not 0 < alpha < 0.5:
-        raise BadInput(f"alpha is {alpha}", cure="take one between 0 and 0.5, such as 0.01")
+        raise BadInput(f"alpha is {alpha}", cure="choose a value between 0 and 0.5, such as 0.01")
     strange = sorted(set(tally.examples) - set(labels))
     if strange:
         raise BadInput(
-            f"{strange[0]!r} is not one of the labels", cure=f"they are {', '.join(labels)}"
+            f"{strange[0]!r} is not one of the labels", cure=f"use one of {', '.join(labels)}"
         )
     if len(labels) < 2:
         raise BadInput(
-            f"there is only the label {', '.join(labels)!r}", cure="the test needs two or more"
+            f"the only label is {', '.join(labels)!r}", cure="the test needs two labels or more"
         )
 
 
@@ -180,7 +180,7 @@ def find_pairs(table: Table) -> tuple[Pair, ...]:
 
 
 def find_uneven_labels(table: Table) -> tuple[str, ...]:
-    """The labels over the line by themselves: any token frequent enough goes over with them."""
+    """The labels that are above the line on their own: every frequent token is above it with them."""
     line = table.line(table.examples.sum(keepdims=True))
     return tuple(table.labels[i] for i in np.flatnonzero(table.examples >= line).tolist())
 

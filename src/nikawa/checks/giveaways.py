@@ -2,9 +2,9 @@
 
 Each field is looked at by its features (the value, its length, how it begins and ends, the number
 in it and its remainders, the names of labels in it; of an order also the label of the item before),
-and each feature is held against the label by their mutual information. Labels are then shuffled
-over the items: a feature tells something of the labels where its information lies outside of what
-shuffles give. Features are many, so their standard scores are held against the greatest of each
+and each feature is compared with the label by their mutual information. Labels are then shuffled
+over the items: a feature gives labels away if its information is outside the range of the
+shuffles. There are many features, so their standard scores are compared with the greatest of each
 shuffle (Westfall and Young 1993, the maxT procedure): all together they raise a false alarm in 1 of
 100 datasets. Too little information counts as well as too much: three hypotheses of a premise with
 three different labels help to guess.
@@ -16,7 +16,7 @@ not is what tags are for. There a field gives the label away where it leaves lit
 takes half of the errors away that guessing the most frequent label makes (`Giveaway.strength`,
 Goodman and Kruskal's lambda), or some of its values have always the same label (`Giveaway.certain`).
 An id, a group and a field of very many values are names: that the items of a document share a label
-says nothing of the next document, and a number in a name goes by the order of the file, which
+says nothing about the next document, and a number in a name follows the order of the file, which
 nothing that reads one example sees. Only how names begin, and whether they name a label, is looked at.
 `nikawa data check`, `nikawa data export` and `nikawa build` name those fields (`find_open_giveaways`);
 `nikawa probe giveaways` lists the weaker ones as well.
@@ -53,15 +53,15 @@ MAX_SEARCHES = 500_000
 MIN_ITEMS = 5
 """Items below which no test can find anything."""
 MAX_CODES_AT_ONCE = 500_000
-"""Shuffled labels held at once."""
+"""Shuffled labels in memory at once."""
 MAX_CODES = 150
 """Different values of a feature or a label; rarer ones count as one."""
 MAX_VALUES = 60
-"""Values of a list (such as tags) that are features of their own."""
+"""Values of a list (such as tags) that are separate features."""
 BINS = 10
 LABEL_BINS = 5
 MAX_CLASSES = 12
-"""Different numbers up to which each counts as a label of its own."""
+"""Up to this many different numbers, each counts as a separate label."""
 REMAINDERS = (2, 3, 4, 5)
 MIN_STRENGTH = 0.5
 """Share of errors that a field must take away to give open labels away."""
@@ -79,7 +79,7 @@ _EDGE = "。．.!?！？、，, \u3000"
 
 
 class Giveaway(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that tells of labels that are to be hidden."""
+    """Something that gives away labels that are to be hidden."""
 
     field: str
     """What `--allow-leak` calls it: `id`, `order`, `tags`, `meta.KEY`, `copies`, `parents`, …"""
@@ -87,14 +87,14 @@ class Giveaway(Record, frozen=True, kw_only=True, omit_defaults=True):
     what: str
     """In words, with the figure."""
     p: float | None = None
-    """Chance of it under shuffled labels; None for what is no test."""
+    """Its probability under shuffled labels; None without a test."""
     count: int = 0
     """Items concerned, where they can be named."""
     ids: tuple[str, ...] = ()
     allowed: bool = False
     strength: float = 0.0
     """Share of the errors of guessing the most frequent label that guessing by the field avoids; of
-    a field that holds the answer itself, the share of items where it does."""
+    a field that contains the answer itself, the share of items where it does."""
     certain: tuple[str, ...] = ()
     """Values whose items have one label only, more of them than chance gives: `C = contradiction`."""
 
@@ -137,9 +137,9 @@ def find_giveaways(
     summaries: bool = True,
     strong: bool = False,
 ) -> list[Giveaway]:
-    """The fields that tell of labels, each by its most telling feature.
+    """The fields that give labels away, each by its strongest feature.
 
-    `fields` hold a value an item; those in `ordered` (places, ids) are also looked at as an order,
+    `fields` have one value per item; those in `ordered` (places, ids) are also tested as an order,
     of those in `names` only how they begin and whether they name a label. Without `summaries`, of
     gold that is a list or a tree only the answer itself is looked for. With `strong` only what leaves little to guess is
     looked at: see `Giveaway.is_strong`.
@@ -149,7 +149,7 @@ def find_giveaways(
     alpha = ALPHA / max(1, len(questions))
     found: list[Giveaway] = []
     for question in questions if fields else ():
-        # That a question is asked of an item can be told from its inputs.
+        # The inputs of an item already show which questions it has.
         places = [place for place, gold in enumerate(golds) if question in gold]
         if len(places) > MAX_ITEMS:
             places = np.sort(draw.choice(places, MAX_ITEMS, replace=False)).tolist()
@@ -193,7 +193,7 @@ def find_giveaways(
 def find_open_giveaways(
     splits: Mapping[str, Sequence[Example]], *, strong: bool = True
 ) -> list[Giveaway]:
-    """The fields beside the inputs that give open labels away: meta values, tags, groups and ids.
+    """The fields other than the inputs that give open labels away: meta values, tags, groups and ids.
 
     The order of examples is left aside, as
     nothing that reads one example sees it. Labels that are hidden are not looked at.
@@ -239,7 +239,7 @@ def measure_strength(guessed: float, usual: float) -> float:
 def find_certain(feature: Feature, labels: Codes, names: Sequence[str]) -> tuple[str, ...]:
     """The values whose items all have one label, where chance would not do that: `C = contradiction`.
 
-    Of n items all have a label of share s by chance with probability s ** n; that is held against
+    Of n items all have a label of share s by chance with probability s ** n; this is compared with
     alpha divided by the number of values.
     """
     if feature.codes is None or not feature.values or not any(names):
@@ -302,8 +302,8 @@ def measure_features(
         codes = labels[title]
         guessed, usual = guess_labels(feature.under(codes), codes)
         what = (
-            f"{feature.title} tells of {title}: it guesses {100 * guessed:.1f}% of {n:,} labels, "
-            f"the most frequent label {100 * usual:.1f}% (p = {p:.3f})"
+            f"{feature.title} predicts {title}: it guesses {100 * guessed:.1f}% of {n:,} labels, "
+            f"the most frequent label guesses {100 * usual:.1f}% (p = {p:.3f})"
         )
         certain = find_certain(feature, codes, names)
         if certain:
@@ -355,7 +355,7 @@ def guess_labels(feature: Codes, labels: Codes) -> tuple[float, float]:
     np.add.at(table, (feature, labels), 1)
     usual = int(np.bincount(labels).argmax())
     right = 0
-    for value, label in np.argwhere(table).tolist():  # all items of a cell are guessed alike
+    for value, label in np.argwhere(table).tolist():  # all items of a cell get the same guess
         counts = table[value].copy()
         counts[label] -= 1
         guess = int(counts.argmax()) if counts.any() else usual
@@ -367,10 +367,10 @@ def guess_labels(feature: Codes, labels: Codes) -> tuple[float, float]:
 
 
 def label_codes(question: str, answers: Sequence[Any]) -> Iterator[tuple[str, Codes]]:
-    """What there is to tell of the gold of a question, as codes; all 0 where it is always the same.
+    """The properties of the gold of a question, as codes; all 0 if they are always the same.
 
     A label or choice is its own code; scores are cut into bins. Of lists and trees it is what can
-    be told in a word: how many entries, which labels, the first entry.
+    be summarised: the number of entries, the labels, the first entry.
     """
     if all(isinstance(answer, str | bool | None) for answer in answers):
         yield question, number_values(answers)
@@ -398,7 +398,7 @@ SUMMARIES: Mapping[str, Callable[[Any], Hashable]] = {
         encode_json(value[0]) if isinstance(value, list | tuple) and value else encode_json(value)
     ),
 }
-"""What is told of gold that is no single label."""
+"""The properties of gold that is not a single label."""
 
 
 def number_values(values: Sequence[Hashable], least: int = 1) -> Codes:
@@ -416,7 +416,7 @@ def number_values(values: Sequence[Hashable], least: int = 1) -> Codes:
 
 
 def cut_bins(numbers: Sequence[float], bins: int) -> Codes:
-    """Numbers in bins that hold about equally many."""
+    """Numbers in bins of about equal size."""
     array = np.asarray(numbers, dtype=float)
     edges = np.unique(np.quantile(array, np.linspace(0, 1, bins + 1)[1:-1], method="lower"))
     return np.searchsorted(edges, array, side="left").astype(np.int64)
@@ -469,7 +469,7 @@ def list_features(
         whole = [int(number) if abs(number) < 1e15 else 0 for number in numbers]
         for by in REMAINDERS:
             columns[f"{what} modulo {by}"] = number_values([number % by for number in whole])
-    if is_name:  # a number in it goes by the order of the file
+    if is_name:  # a number in it follows the order of the file
         kept = ("the beginning", "the label named in it")
         columns = {title: codes for title, codes in columns.items() if title in kept}
         written.clear()  # no value of it is worth naming
@@ -496,7 +496,7 @@ def _last_number(text: str) -> float:
 
 
 def _common_entries(values: Sequence[Any]) -> list[Any]:
-    """The entries that most lists hold, the more frequent first."""
+    """The most frequent entries of the lists, in order."""
     counts: dict[Any, int] = {}
     for value in values:
         if isinstance(value, list | tuple | set | frozenset):
@@ -516,11 +516,11 @@ def search_answers(
     draw: np.random.Generator,
     alpha: float,
 ) -> list[Giveaway]:
-    """The fields that hold the answer of their own item more often than those of others."""
+    """The fields that contain the answer of their item more often than other answers."""
     answers = [
         {text for text in texts_inside(gold) if len(text) >= MIN_ANSWER_CHARS}
         for gold in golds
-        if not isinstance(gold, str)  # a label, which is a feature of its own
+        if not isinstance(gold, str)  # a label, which is a separate feature
     ]
     if len(answers) < len(golds):
         return []
@@ -548,8 +548,8 @@ def search_answers(
         p = (1 + sum(other >= held for other in shuffled)) / (rounds + 1)
         if p <= max(alpha, 1 / (rounds + 1)):
             what = (
-                f"it holds the answer of {held:,} of {len(places):,} items, "
-                f"of shuffled ones {np.mean(shuffled):.1f} (p = {p:.3f})"
+                f"it contains the answers to {held:,} of {len(places):,} items; "
+                f"by chance {np.mean(shuffled):.1f} (p = {p:.3f})"
             )
             giveaways.append(
                 Giveaway(
@@ -604,7 +604,11 @@ def find_published_labels(
                 kin += [(ref, parent) for parent in known[:1]]
         for field, pairs, says in (
             ("copies", copies, "are in another split with their label"),
-            ("parents", kin, "have their label from, or gave it to, an example that is not hidden"),
+            (
+                "parents",
+                kin,
+                "inherit their label from, or pass it on to, an example that is not hidden",
+            ),
         ):
             if pairs:
                 what = f"{len(pairs):,} of {len(examples):,} items {says}, such as {pairs[0][0]}: {pairs[0][1]}"

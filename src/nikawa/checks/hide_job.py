@@ -55,7 +55,7 @@ from nikawa.io.records import read_records, write_records
 from nikawa.records import Card, Dataset, Example, Judgement, Record, Task, reference
 
 MAX_DRAWS = 10
-"""Secrets that are drawn until ids and order pass their test: by chance one in a hundred does not."""
+"""Maximum number of secrets to draw until ids and order pass their test: one in a hundred fails by chance."""
 MADE, SHUFFLED = "id", "order"
 """What giveaways call ids and order."""
 
@@ -67,7 +67,7 @@ class HideOptions:
     splits: tuple[str, ...] = ()
     """The splits whose labels are hidden; the one that the dataset's name has, where empty."""
     keep: tuple[str, ...] = ()
-    """What stays beside the inputs: `tags`, `group`, `origin`, `meta`, `meta.KEY` or KEY."""
+    """The fields that are kept with the inputs: `tags`, `group`, `origin`, `meta`, `meta.KEY` or KEY."""
     keep_ids: bool = False
     keep_order: bool = False
     allow: tuple[str, ...] = ()
@@ -75,9 +75,9 @@ class HideOptions:
     secret: Path | None = None
     """A key file whose secret is used again: the same items get the same ids and the same order."""
     hidden: bool = False
-    """Move labels that are marked as hidden already: for whoever holds them."""
+    """Move labels that are already marked as hidden: for the owner of the labels."""
     card: Mapping[str, str] = field(default_factory=dict)
-    """What is said of the dataset on its card."""
+    """The description of the dataset on its card."""
     overwrite: bool = False
 
 
@@ -96,7 +96,7 @@ class HideReport(Record, frozen=True, kw_only=True):
     """Split to the digest of its ids and inputs."""
     seal: str
     giveaways: tuple[Giveaway, ...] = ()
-    """What tells of labels and was allowed."""
+    """The giveaways that were allowed."""
     untested: tuple[str, ...] = ()
     """Splits with too few items for a test."""
     judgements: int = 0
@@ -220,23 +220,23 @@ def hide(
     )
 
 
-# What is asked for
+# The request
 
 
 def refuse_places(out: Path, keys: Path, source: Path | None, overwrite: bool) -> None:
     """Refuse to write keys where they would be published, and to replace what is not ours."""
     folder, file = Path(os.path.realpath(out)), Path(os.path.realpath(keys))
     if file == folder or folder in file.parents:
-        cure = "labels must not be published with the folder: keep them elsewhere"
+        cure = "choose a path outside the folder: the labels must not be published with it"
         raise BadInput(f"is inside {out}", file=keys, cure=cure)
     if is_dataset_folder(file.parent):
-        cure = "labels must not lie with a dataset: keep them elsewhere"
+        cure = "choose a path outside the dataset: the labels must not be published with it"
         raise BadInput("is in a dataset folder", file=keys, cure=cure)
     if source is not None and source.exists():
         origin = Path(os.path.realpath(source))
         if origin in (folder, *folder.parents) or folder in origin.parents:
-            cure = "choose a folder of its own"
-            raise BadInput("would be written over the dataset or into it", file=out, cure=cure)
+            cure = "choose a separate folder"
+            raise BadInput("would overwrite the dataset or be inside it", file=out, cure=cure)
     if keys.exists() and not keys.is_dir():
         refuse_existing(keys, overwrite, [source] if source is not None else ())
         first = next((line for _, line in read_raw_lines(keys)), b"")
@@ -246,12 +246,12 @@ def refuse_places(out: Path, keys: Path, source: Path | None, overwrite: bool) -
         if not out.is_dir() or not (out / HIDDEN_NOTICE).is_file():
             what = "was not written by nikawa data hide, and would be replaced"
             raise BadInput(what, file=out, cure="choose another folder")
-        # Whatever else lies there would go, and might be all that is left of it.
+        # Other files there would be deleted, and might be the only copy.
         known = {CARD, HIDDEN_NOTICE, JUDGEMENTS, LINEAGE, INDEX}
         known |= {path.name for path in split_files(out).values()}
         strange = sorted(path.name for path in out.iterdir() if path.name not in known)
         if strange:
-            what = f"holds {strange[0]!r}, which nikawa data hide did not write"
+            what = f"contains {strange[0]!r}, which nikawa data hide did not write"
             raise BadInput(what, file=out, cure="move it away, or choose another folder")
 
 
@@ -259,7 +259,7 @@ def find_splits(dataset: Dataset, names: Sequence[str], text: str) -> list[str]:
     """The splits that are named, under the names that the dataset has for them."""
     if not names:
         known = ", ".join(dataset.splits)
-        raise BadInput("no split is named", cure=f"say --split, once or more: {known}")
+        raise BadInput("no split is named", cure=f"pass --split one or more times: {known}")
     benchmark = benchmarks()[name] if (name := spec_of(text).name) else None
     check_split_names(dataset.splits)
     splits = []
@@ -271,27 +271,27 @@ def find_splits(dataset: Dataset, names: Sequence[str], text: str) -> list[str]:
             raise unknown(f"split of {text}", name, dataset.splits)
         if not any(example.gold for example in dataset.splits[split]):
             what = f"no item of {split} has a label"
-            raise BadInput(what, file=text, cure="name a split with labels, or hide nothing")
+            raise BadInput(what, file=text, cure="choose a split with labels")
         splits.append(split)
     return list(dict.fromkeys(splits))
 
 
 def refuse_hidden_labels(dataset: Dataset, splits: Sequence[str], hidden: bool) -> None:
     """Refuse to carry over labels that are marked as hidden already, and to move them to a key file
-    for somebody who does not say to hold them.
+    unless `hidden` is set.
     """
     for split, examples in dataset.splits.items():
         marked = [example.id for example in examples if example.hidden and example.gold]
         if split not in splits and marked:
-            what = f"{len(marked):,} items of {split} hold hidden labels, such as {marked[0]}"
-            raise BadInput(what, cure=f"hide them as well: --split {split}")
+            what = f"{len(marked):,} items of {split} have hidden labels, such as {marked[0]}"
+            raise BadInput(what, cure=f"pass --split {split} to hide them too")
         if marked and not hidden:
-            what = f"{len(marked):,} labels of {split} are marked as hidden already"
-            raise BadInput(what, cure="only whoever holds them may move them: --hidden")
+            what = f"{len(marked):,} labels of {split} are already marked as hidden"
+            raise BadInput(what, cure="if you own these labels, pass --hidden to move them")
 
 
 def list_tasks(text: str, dataset: Dataset, splits: Sequence[str]) -> list[Task]:
-    """What the dataset asks, told by all of its labels, also those that are marked as hidden."""
+    """The questions of the dataset, by all of its labels, including those marked as hidden."""
     spec = spec_of(text)
     if spec.name:
         tasks: Sequence[Task] = benchmarks()[spec.name].tasks
@@ -304,7 +304,7 @@ def list_tasks(text: str, dataset: Dataset, splits: Sequence[str]) -> list[Task]
         for split, examples in dataset.splits.items()
     }
     tasks = custom_tasks(str(spec.path), lambda _: replace(dataset, splits=shown))
-    # Named after what is asked: the folder gives them its own name when they are read.
+    # Named after the question: the folder adds its own name when they are read.
     return [replace(t, name=t.question, dataset=dataset.card.name) for t in tasks]
 
 
@@ -314,7 +314,7 @@ def list_tasks(text: str, dataset: Dataset, splits: Sequence[str]) -> list[Task]
 def list_kept(
     examples: Sequence[Example], hiding: Hiding, tasks: Sequence[Task]
 ) -> dict[str, list[Any]]:
-    """What stays of the examples beside the inputs that a task shows, a value an example."""
+    """The fields of the examples that are kept with the inputs, one value per example."""
     fields: dict[str, list[Any]] = {}
     if hiding.keep_ids:
         fields[MADE] = [example.id for example in examples]
@@ -344,7 +344,7 @@ def list_kept(
 def find_chance_giveaways(
     dataset: Dataset, splits: Sequence[str], hiding: Hiding
 ) -> list[Giveaway]:
-    """What the ids and the order that a secret makes tell of labels: by chance they may."""
+    """Labels given away by the ids and the order that a secret makes, which can happen by chance."""
     hidden, items = hide_labels(dataset, splits, hiding)
     giveaways: list[Giveaway] = []
     for split in splits:
@@ -365,9 +365,9 @@ def refuse_giveaways(giveaways: Sequence[Giveaway], allow: Sequence[str]) -> Non
     if not refused:
         return
     first, *others = refused
-    what = f"labels would be given away by {first.field} ({first.split}): {first.what}"
+    what = f"{first.field} ({first.split}) would give labels away: {first.what}"
     if others:
-        what += f"; and by {list_names(f'{each.field} ({each.split})' for each in others)}"
+        what += f"; so would {list_names(f'{each.field} ({each.split})' for each in others)}"
     names = list(dict.fromkeys(giveaway.field for giveaway in refused))
     allowed = " ".join(f"--allow-leak {name}" for name in names)
     cure = f"{CURES.get(names[0], 'leave it out')}, or accept it: {allowed}"
@@ -375,10 +375,10 @@ def refuse_giveaways(giveaways: Sequence[Giveaway], allow: Sequence[str]) -> Non
 
 
 CURES = {
-    MADE: "leave --keep-ids out",
-    SHUFFLED: "leave --keep-order out",
+    MADE: "drop --keep-ids",
+    SHUFFLED: "drop --keep-order",
     "copies": "remove them from the other split, or hide that too",
-    "parents": "remove them, or hide what they were made from too",
+    "parents": "remove them, or hide the examples they were made from too",
 }
 """Field to what helps; of all others, leaving them out."""
 
@@ -404,7 +404,7 @@ def describe_hiding(
     sizes = list_names(f"{split} ({notice.splits[split].items:,} items)" for split in splits)
     digests = ", ".join(f"{split} sha256:{notice.splits[split].digest}" for split in splits)
     note = (
-        f"Labels are hidden by nikawa data hide: {sizes}. Kept beside the inputs: "
+        f"Labels are hidden by nikawa data hide: {sizes}. Kept with the inputs: "
         f"{', '.join(kept) or 'nothing'}. Digest of ids and inputs: {digests}. "
         f"Seal of the key file: {notice.splits[splits[0]].seal}."
     )
@@ -420,7 +420,7 @@ def describe_hiding(
 def divide_judgements(
     folder: Path | None, dataset: Dataset, splits: Sequence[str]
 ) -> tuple[dict[tuple[str, str], list[Judgement]], list[Judgement]]:
-    """The judgements beside a dataset: those of hidden items by split and id, and those that may be
+    """The judgements of a dataset: those of hidden items by split and id, and those that may be
     published.
 
     One whose example has an id alone, which a hidden item has too, counts as hidden. One of an
@@ -465,7 +465,7 @@ def divide_lineage(
 
 
 def find_left_behind(folder: Path | None) -> tuple[str, ...]:
-    """Files of a dataset folder that are no part of the dataset."""
+    """Files of a dataset folder that are not part of the dataset."""
     if folder is None:
         return ()
     known = {CARD, HIDDEN_NOTICE, JUDGEMENTS, LINEAGE, INDEX}

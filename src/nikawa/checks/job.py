@@ -1,14 +1,14 @@
 """Check a dataset: shape, damaged texts, repetition, leakage, the files it was read from, its known problems.
 
 Only `jsick`, `jsick:test` and `jsick@file` are JSICK, with its tasks, its special findings and its list of known
-problems; a custom dataset is nobody's, whatever it is called.
+problems; a custom dataset has no published list, whatever its name is.
 
-Known problems of published files are in `known.toml` beside the readers of each paper, one table a check:
+Known problems of published files are in `known.toml` next to the readers of each paper, one table per check:
 
     [jsick.repeated-pairs]
     "train+dev+test" = 123
 
-A published file that is no split of its own, read as `jsick@train.tsv`, has tables under that name. A finding is known
+A published file that is not a split, read as `jsick@train.tsv`, has tables under that name. A finding is known
 when dataset, check, where and count agree, or when the dataset declares it as by design (`Benchmark.by_design`). A
 custom dataset lists its own in the `known.toml` of its folder (`nikawa.datasets.known`), which `accept` writes; anything
 else is new.
@@ -93,7 +93,7 @@ CUSTOM_CHECKS = frozenset(
 )
 """The checks that a custom dataset can fail."""
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many steps are done, and how many there are."""
+"""Called with the name of the step, the number of finished steps, and the total."""
 KnownProblems = Mapping[str, Mapping[str, Mapping[str, int]]]
 """Dataset to check to where to count."""
 
@@ -111,13 +111,13 @@ class CheckReport(Record, frozen=True, kw_only=True):
     compared: tuple[str, ...]
     """The datasets it was compared with; its own, where only a part of it was named."""
     views: dict[str, str] = msgspec.field(default_factory=dict)
-    """Splits that are parts of another one, and that one: they repeat it by design, which is not told."""
+    """Splits that are part of another split, and that split: they repeat it by design, which is not reported."""
 
     new: bool
     """Whether any finding is not on the dataset's list of known problems."""
     stale: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Entries of the folder's `known.toml` that no finding answers to, or that allow for more; one
-    sentence each. Not there where there are none."""
+    sentence each. Absent if empty."""
 
 
 def check(text: str, data: Path | None = None, on_progress: Progress | None = None) -> CheckReport:
@@ -166,7 +166,7 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
         for finding in mark_known(lists, findings, known_problems())
     )
     stale: tuple[str, ...] = ()
-    if benchmark is None and spec.split is None:  # one split says nothing of the others
+    if benchmark is None and spec.split is None:  # one split does not describe the others
         stale = tuple(find_stale(entries, marked, compared))
     bins = tops(sound.splits)
     bins |= {task.question: task.scale[1] for task in tasks if task.scale}
@@ -184,7 +184,7 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
 
 
 def giveaway_findings(splits: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
-    """One finding for each field beside the inputs that gives the labels of a split away.
+    """One finding for each field other than the inputs that gives the labels of a split away.
 
     Published datasets are left out: what they give away is released, and `nikawa probe giveaways`
     lists it.
@@ -200,13 +200,13 @@ def find_stale(
     """A sentence for each entry that is of no use: its check does not exist, finds nothing, or finds
     less than the entry allows for.
 
-    What is by design need not happen, and a dataset that was not compared says nothing.
+    An entry that is by design may have no finding, and a dataset that was not compared does not count.
     """
     for entry in entries:
         what = f"{entry.check} ({entry.where or 'anywhere'})"
         other = entry.where.rpartition(" in ")[2].partition(":")[0] if ":" in entry.where else ""
         if entry.check not in CUSTOM_CHECKS:
-            yield f"{what}: no check is called so; {suggest(entry.check, CUSTOM_CHECKS)}"
+            yield f"{what}: there is no such check; {suggest(entry.check, CUSTOM_CHECKS)}"
             continue
         if entry.is_by_design or (other and other not in compared):
             continue
@@ -214,9 +214,9 @@ def find_stale(
         size = len(entry.ids) or entry.count or 0
         most = max((len(f.ids) if entry.ids else f.count for f in about), default=0)
         if not about:
-            yield f"{what}: nothing of this kind is found any more"
+            yield f"{what}: the check finds nothing any more"
         elif most < size:
-            yield f"{what}: {most:,} are found, the entry allows for {size:,}"
+            yield f"{what}: the check finds {most:,}, but the entry allows {size:,}"
 
 
 class Acceptance(Record, frozen=True, kw_only=True):
@@ -239,24 +239,26 @@ def accept(
     one takes the place of is removed, and so is one of the same checks that nothing answers to.
 
     Raises:
-        BadInput: it is no dataset folder, no reason is given, or there is nothing new to accept.
+        BadInput: it is not a dataset folder, the reason is missing, or there is nothing new to accept.
     """
     spec = spec_of(text)
     folder = spec.path
     if spec.name or folder is None or not folder.is_dir() or spec.split:
-        what = f"{text} is no dataset folder of yours"
-        cure = "what is known of a published dataset is listed with its reader; a records file has no list"
+        what = f"{text} is not a custom dataset folder"
+        cure = "only a custom dataset folder has its own list of known problems"
         raise BadInput(what, cure=cure)
     if not reason.strip():
-        raise BadInput("no reason is given", cure="say why it is accepted: --reason TEXT")
+        raise BadInput("there is no reason", cure="pass --reason TEXT to say why it is accepted")
     for name in checks:
         if name not in CUSTOM_CHECKS:
             raise BadInput(f"there is no check {name!r}", cure=suggest(name, CUSTOM_CHECKS))
     report = check(text, data)
     fresh = [f for f in report.findings if not f.known and (not checks or f.check in checks)]
     if not fresh:
-        what = "nothing new is found" + (f" by {', '.join(checks)}" if checks else "")
-        raise BadInput(what, file=folder, cure=f"nikawa data check {text} lists what is found")
+        what = "there are no new findings" + (f" of {', '.join(checks)}" if checks else "")
+        raise BadInput(
+            what, file=folder, cure=f"run `nikawa data check {text}` to list the findings"
+        )
     before = read_known(folder)
     added = tuple(accept_finding(finding, reason.strip()) for finding in fresh)
     removed = []
@@ -282,7 +284,7 @@ def rename_custom(dataset: Dataset, spec: Spec) -> Dataset:
 
 
 def drop_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
-    """The dataset without the examples that were found to be of a wrong type: no other check can use them."""
+    """The dataset without the examples of a wrong type: no other check can use them."""
     wrong = {ref for finding in findings if finding.check == "wrong-type" for ref in finding.ids}
     if not wrong:
         return dataset
@@ -296,7 +298,7 @@ def drop_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
 def compare_with_others(
     dataset: Dataset, spec: Spec, data: Path | None, on_progress: Progress
 ) -> tuple[list[Finding], list[str]]:
-    """What other splits and datasets hold too, and the names of those; one that cannot be read is a finding."""
+    """The examples that other splits and datasets also contain, and the names of those; an unreadable one is a finding."""
     others = comparable(dataset, data)
     on_progress(f"comparing {dataset.name}", 0, len(others) + 1)
     findings: list[Finding] = []
@@ -316,7 +318,7 @@ def compare_with_others(
 
 
 def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
-    """The other published datasets of this language that are here and hold items of the same family."""
+    """The other published datasets of this language that are available and contain items of the same family."""
     own = families(dataset.splits)
     others = []
     for other in benchmarks().values():
@@ -326,7 +328,7 @@ def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
             continue
         try:
             is_here = bool(files_here(other, data))
-        except OSError:  # it cannot be looked for: reading it will say why
+        except OSError:  # reading it will raise the error
             is_here = True
         if is_here:
             others.append(other)
@@ -335,7 +337,7 @@ def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
 
 @contextmanager
 def _faults_as_findings(where: str, findings: list[Finding]) -> Iterator[None]:
-    """Turn a fault of another dataset's files into a finding: its damage is no reason to refuse this one."""
+    """Turn a fault of another dataset's files into a finding: it does not stop the check of this one."""
     try:
         yield
     except BadInput as problem:
@@ -346,7 +348,7 @@ def _faults_as_findings(where: str, findings: list[Finding]) -> Iterator[None]:
 
 
 def leaks_among_splits(dataset: Dataset, spec: Spec, whole: Dataset) -> Iterator[Finding]:
-    """Rows that the dataset's other published splits hold."""
+    """Rows that the dataset's other published splits contain."""
     benchmark = benchmarks()[spec.name]
     sources = {source_of(split, benchmark.views) for split in dataset.splits}
     others = {
@@ -387,15 +389,15 @@ def file_findings(spec: Spec, dataset: Dataset, data: Path | None) -> Iterator[F
     if spec.path is not None:
         names.discard(spec.path.name)
     for finding in benchmark.find_problems(folder, dataset):
-        # They look into the repository; what they say of its other files was not asked for.
+        # They read the whole repository; findings on its other files are not wanted here.
         if spec.path is None or finding.where not in names:
             yield finding
 
 
 def find_changed_files(spec: Spec, folder: Path, files: Iterable[Path]) -> Iterator[Finding]:
-    """Files at a pinned path with other content; a release that is not pinned lies at another path.
+    """Files at a pinned path with other content; a release that is not pinned is at another path.
 
-    Files used beside the splits are looked at too, unless a single split was asked for.
+    Files used in addition to the splits are checked too, unless a single split is requested.
     """
     of_split = None if spec.split is None else {path.as_posix() for path in files}
     for pinned in pinned_files(spec.name):
@@ -406,7 +408,7 @@ def find_changed_files(spec: Spec, folder: Path, files: Iterable[Path]) -> Itera
 
 
 def find_changed_namesake(benchmark: Benchmark, path: Path) -> Iterator[Finding]:
-    """A file that is called like a published one and is not it."""
+    """A file with the name of a published file and other content."""
     namesakes = [file for file in pinned_files(benchmark.name) if Path(file.path).name == path.name]
     if namesakes and not any(is_published(file, path) for file in namesakes):
         yield _changed(namesakes[0], path.name)
@@ -427,20 +429,23 @@ def find_version_conflicts(
             check="mixed-versions",
             where=", ".join(sorted(by_path)),
             count=len(by_path),
-            note="the files' versions differ",
+            note="the files are from different versions",
         )
     by_content = benchmark.version_of(dataset.splits) if benchmark.version_of else None
     if by_content is not None and by_path and by_content not in by_path:
         where = f"{by_content} in {'+'.join(sorted(by_path))}"
         yield Finding(
-            check="version", where=where, count=1, note="the content is not of the version named"
+            check="version",
+            where=where,
+            count=1,
+            note="the content does not match the named version",
         )
 
 
 def mark_known(
     names: Iterable[str], findings: Iterable[Finding], known: KnownProblems
 ) -> Iterator[Finding]:
-    """The findings, each marked known where the list of one of `names` holds it with the same count."""
+    """The findings, each marked known if the list of one of `names` contains it with the same count."""
     lists = [known.get(name, {}) for name in names]
     for finding in findings:
         is_known = any(
@@ -451,7 +456,7 @@ def mark_known(
 
 @cache
 def known_problems() -> KnownProblems:
-    """Every `known.toml` beside the readers, as one table."""
+    """Every `known.toml` next to the readers, as one table."""
     merged: dict[str, Mapping[str, Mapping[str, int]]] = {}
     for file in sorted(Path(nikawa.datasets.__path__[0]).glob("*/known.toml")):
         merged.update(read_known_problems(file))

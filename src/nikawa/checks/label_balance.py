@@ -1,6 +1,6 @@
-"""Splits that lack a label or hold one only: `majority` is right about all of the latter.
+"""Splits that lack a label or have only one: `majority` answers all items of the latter correctly.
 
-Only gold that is one of a few labels is looked at: a score, a list or a free text is none. For a
+Only gold from a closed set of labels is checked, not a score, a list or a free text. For a
 multiple choice the label is the place of the right answer, of which none need be met; that it is
 always the same is a finding all the same.
 """
@@ -17,15 +17,15 @@ from nikawa.records import Finding, Task
 
 SINGLE, LACKING = "single-label", "lacking-labels"
 MIN_ITEMS = 2
-"""Items below which a split cannot hold two labels."""
+"""Items below which a split cannot have two labels."""
 MAX_LABELS = 100
 """Different answers above which they are labels only where each is met twice on average."""
 
 
 def label_findings(splits: Splits, tasks: Sequence[Task] = ()) -> Iterator[Finding]:
-    """One finding a split and question whose labels are not all there.
+    """One finding per split and question with missing labels.
 
-    The labels are those that any split holds, and those of the registered `tasks`.
+    The labels are those that occur in any split, and those of the registered `tasks`.
     """
     counts = count_labels(splits)
     for question, by_split in counts.items():

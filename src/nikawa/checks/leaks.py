@@ -1,9 +1,9 @@
-"""Leakage: items of one split that another split, or another dataset, holds as well.
+"""Leakage: items of one split that are also in another split or another dataset.
 
 An example is compared with everything but its own parents: a perturbed item repeats the item that it
 was made from, and that is all it may repeat. Two pairs of the same captions, or two items made from
 one template, are compared like any others. Only groups are another matter where two perturbations
-were made of the same items: both hold the groups of those, and neither is learned from the other.
+were made from the same items: both contain their groups, and models do not learn from one to answer the other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nikawa.checks.sameness import (
 from nikawa.records import Example, Finding
 
 _ORDER = {"train": 0, "dev": 1, "test": 3}
-"""A split can leak from those before it; splits with names of their own stand before test."""
+"""A split can leak from those before it; splits with other names come before test."""
 
 
 def split_leaks(dataset: str, splits: Splits) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def sort_splits(splits: Iterable[str]) -> list[str]:
 
 
 def lone_split_leaks(dataset: str, splits: Splits, name: str) -> Iterator[Finding]:
-    """What `split_leaks` tells of one split, and its rows in each later split: `train in test`."""
+    """The findings of `split_leaks` for one split, and its rows in each later split: `train in test`."""
     names = sort_splits(splits)
     place = names.index(name)
     yield from _leaks_from_earlier(dataset, splits, name, names[:place])
@@ -74,7 +74,7 @@ def _leaks_from_earlier(
 def dataset_leaks(
     dataset: str, splits: Splits, other: str, other_splits: Mapping[str, Sequence[Example]]
 ) -> Iterator[Finding]:
-    """Rows of a dataset that another dataset holds: `dev in jsts:train`."""
+    """Rows of a dataset that are also in another dataset: `dev in jsts:train`."""
     own = {ours: _keyed(dataset, splits, ours) for ours in splits}
     for theirs in other_splits:
         held = _keyed(other, other_splits, theirs)
@@ -83,7 +83,7 @@ def dataset_leaks(
 
 
 def families(splits: Splits) -> set[str]:
-    """The families of shapes a dataset holds; datasets without a common one cannot leak into each other."""
+    """The families of forms in a dataset; datasets without a common one cannot leak into each other."""
     return {family(example) for examples in splits.values() for example in examples} - {""}
 
 
@@ -126,7 +126,7 @@ def count_shared_items(items: SamenessIndex, held: SamenessIndex, where: str) ->
 
 
 def find_reversed_pairs(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
-    """Pairs of sentences that the other side holds the other way round."""
+    """Pairs of sentences that the other side contains in reverse order."""
     index = held.groups("pairs")
     rows = []
     for item in items.items:
@@ -134,9 +134,7 @@ def find_reversed_pairs(items: SamenessIndex, held: SamenessIndex, where: str) -
         if pair and _has_stranger(item, index.get((pair[1], pair[0]), [])):
             rows.append(item.ref)
     if rows:
-        yield make_finding(
-            "leaked-reversed-pairs", where, rows, "the pair occurs the other way round"
-        )
+        yield make_finding("leaked-reversed-pairs", where, rows, "the pair occurs in reverse order")
 
 
 def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
@@ -152,7 +150,7 @@ def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -
             rows.append(item.ref)
     if rows:
         yield make_finding(
-            "leaked-sentences", where, rows, "both sentences occur there, together or apart"
+            "leaked-sentences", where, rows, "both sentences occur there, in one example or in two"
         )
 
 

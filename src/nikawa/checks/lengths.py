@@ -1,6 +1,6 @@
 """Is the label in the length? How long the texts of each label are, and how much of it the label explains.
 
-Explained is η², the part of the variance of length that lies between labels: 0 where length says nothing.
+Explained is η², the share of the variance of length that is between labels: 0 if length predicts nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Length(Record, frozen=True, kw_only=True):
 
 
 class ExplainedVariance(Record, frozen=True, kw_only=True):
-    """How much of the variance of one side's length lies between the labels."""
+    """The share of the variance of one side's length that is between the labels."""
 
     side: str
     unit: str
@@ -91,7 +91,7 @@ def measure_explained(tally: Tally) -> tuple[ExplainedVariance, ...]:
 
 
 def eta_squared(groups: Iterable[Counter[int]]) -> float:
-    """The part of the variance that lies between the groups."""
+    """The share of the variance that is between the groups."""
     n, total, squares = 0, 0, 0
     between = 0.0
     for counts in groups:

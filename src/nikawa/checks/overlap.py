@@ -1,7 +1,7 @@
 """Lexical overlap: the share of the tokens of one input (question, hypothesis) that are in another (paragraph, premise).
 
-JGLUE (Kurihara and others 2022) tells 0.795 for the questions of JSQuAD, by a segmentation it does not name; docs/analyse.md
-tells what each gives. Every token counts as often as it occurs; the mean is over items.
+JGLUE (Kurihara and others 2022) reports 0.795 for the questions of JSQuAD, by a segmentation it does not name; docs/analyse.md
+lists the value of each segmentation. Every token counts as often as it occurs; the mean is over items.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BINS = 5
 
 
 class OverlapBin(Record, frozen=True, kw_only=True):
-    """Items of about the same overlap; bins hold about equally many."""
+    """Items of about the same overlap; bins have about equal size."""
 
     n: int
     least: float
@@ -37,16 +37,16 @@ class OverlapBin(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class TokenOverlap:
-    """Tokens of each item, and how many of them the other input holds."""
+    """Tokens of each item, and the number of them in the other input."""
 
     found: Floats
-    """Tokens of each item that the other input holds."""
+    """Tokens of each item that are in the other input."""
     tokens: Floats
     """All its tokens."""
 
     @property
     def shares(self) -> Floats:
-        """Found over all, item by item; 0 where there is no token."""
+        """Found over all, item by item; 0 without a token."""
         shares: Floats = self.found / np.maximum(self.tokens, 1)
         return shares
 

@@ -1,5 +1,5 @@
 """Probe a dataset for artifacts: read it, cut it into tokens, test each against each label; and
-the fields beside the texts.
+the fields other than the texts.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from nikawa.text.analysers import DEFAULTS
 
 BOTH = "both"
 EXAMPLES_PEEKED = 200
-"""Examples looked at to tell a file's language, question and whether it is segmented."""
+"""Examples that are read to detect a file's language, question and segmentation."""
 INFERENCE = ("entailment", "contradiction", "neutral")
 EXAMPLES_PER_CHUNK = 20_000
 EXAMPLES_PER_REPORT = 1_000
 Progress = Callable[[int, int | None], None]
-"""Called with how many examples were read, of how many where that is known."""
+"""Called with the number of examples read, and the total if it is known."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def probe_artifacts(
     meta_filter.refuse_idle_rules(text)
     if not tally.examples:
         raise BadInput(
-            f"{text} has no example with gold for {plan.question!r}", cure="name a split with gold"
+            f"{text} has no example with gold for {plan.question!r}", cure="pass a split with gold"
         )
     seen = set(tally.examples)
     labels = plan.labels or (INFERENCE if seen <= set(INFERENCE) else tuple(sorted(seen)))
@@ -161,7 +161,7 @@ def probe_artifacts(
 
 
 class GiveawayReport(Record, frozen=True, kw_only=True):
-    """Which fields beside the inputs tell of labels."""
+    """The fields other than the inputs that give labels away."""
 
     dataset: str
     examples: int
@@ -180,7 +180,7 @@ def probe_giveaways(text: str, data: Path | None = None) -> GiveawayReport:
     splits = without_views(dataset.splits, find_benchmark(text))
     labelled = sum(bool(e.gold) and not e.hidden for part in splits.values() for e in part)
     if not labelled:
-        raise BadInput(f"{text} has no example with gold", cure="name a split with gold")
+        raise BadInput(f"{text} has no example with gold", cure="pass a split with gold")
     return GiveawayReport(
         dataset=text,
         examples=labelled,
@@ -203,12 +203,12 @@ def report_progress(source: ProbeSource, on_progress: Progress) -> Iterator[Exam
 
 @dataclass(frozen=True)
 class ProbePlan:
-    """What is asked of the examples of one dataset."""
+    """The question and inputs for the examples of one dataset."""
 
     question: str
     inputs: tuple[str, ...]
     labels: tuple[str, ...]
-    """Empty where the data must tell."""
+    """Empty if it is detected from the data."""
     language: str
     segmented: bool
 
@@ -243,11 +243,11 @@ def make_plan(text: str, source: ProbeSource, question: str | None) -> ProbePlan
     closed = [task for task in tasks if task.labels and _text_inputs(task)]
     chosen = [task for task in closed if question in (None, task.question)]
     if tasks and not chosen:
-        what = f"{source.name} has no text with one of a closed set of labels"
+        what = f"{source.name} has no texts with labels from a closed set"
         if closed:
-            cure = f"ask for {' or '.join(task.question for task in closed)}"
+            cure = f"pass --question {' or '.join(task.question for task in closed)}"
             raise BadInput(f"{what} for {question!r}", cure=cure)
-        raise BadInput(what, cure="the test needs labels")
+        raise BadInput(what, cure="pass a dataset with labels")
     labels: tuple[str, ...] = ()
     if chosen:
         task = chosen[0]
@@ -274,7 +274,7 @@ def _text_inputs(task: Task) -> tuple[str, ...]:
 def guess_question(
     text: str, examples: Iterable[Example], question: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    """The question and the texts of data that no task describes: the first example with a word as gold tells."""
+    """The question and the texts of data that no task describes: taken from the first example with a word as gold."""
     for example in examples:
         questions = {name for name, gold in example.gold.items() if isinstance(gold, str)}
         if question is None:
@@ -284,8 +284,8 @@ def guess_question(
         inputs = [name for name, value in example.inputs.items() if isinstance(value, str)]
         if guess is not None and inputs:
             return guess, tuple(sorted(inputs, key=lambda name: (name != "premise", name)))
-    what = f"has no word as gold for {question!r}" if question else "has no word as gold"
-    raise BadInput(what, file=text, cure="the test needs examples with a label")
+    what = f"has no gold label for {question!r}" if question else "has no gold label"
+    raise BadInput(what, file=text, cure="pass a dataset with labels")
 
 
 def choose_sides(plan: ProbePlan, side: str) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ def choose_sides(plan: ProbePlan, side: str) -> tuple[str, ...]:
 
 
 def choose_tokeniser(plan: ProbePlan, tokeniser: str | None) -> str:
-    """The analyser asked for, else the one that fits the texts."""
+    """The requested analyser, otherwise the one that fits the texts."""
     if tokeniser is None:
         return "whitespace" if plan.segmented else DEFAULTS.get(plan.language, "whitespace")
     name = DEFAULTS.get(tokeniser, tokeniser)
@@ -314,7 +314,7 @@ class MetaFilter:
         self.rules = [rule.partition("=")[::2] for rule in without]
         for rule in without:
             if "=" not in rule:
-                raise BadInput(f"{rule!r} names no value", cure="write --without template=20")
+                raise BadInput(f"{rule!r} has no value", cure="write --without template=20")
         self.hits = [0] * len(self.rules)
         self.dropped = 0
 
@@ -336,14 +336,14 @@ class MetaFilter:
             if not hits:
                 raise BadInput(
                     f"no example of {text} has {key}={value}",
-                    cure=f"nikawa data show {text} shows the meta",
+                    cure=f"run `nikawa data show {text}` to see the metadata",
                 )
 
 
 def labelled_texts(
     examples: Iterable[Example], plan: ProbePlan, sides: tuple[str, ...]
 ) -> Iterator[Item]:
-    """Label and texts of the examples that the question can be asked of and whose gold is here."""
+    """Label and texts of the examples that have the question and its gold."""
     for example in (e for e in examples if not e.hidden):
         label = example.gold.get(plan.question)
         texts = [example.inputs.get(side) for side in sides]

@@ -1,6 +1,6 @@
-"""What is wrong inside a dataset: damaged texts, repeated items, the same item with different gold.
+"""Faults inside a dataset: damaged texts, repeated items, the same item with different gold.
 
-Everything is one pass and one index a form of sameness (see `keys`); leakage is in `leaks`, the shape of inputs and gold
+Everything is one pass and one index per form of sameness (see `keys`); leakage is in `leaks`, the shape of inputs and gold
 in `schema`.
 """
 
@@ -49,14 +49,14 @@ def has_edge_space(example: Example) -> bool:
 
 
 def has_odd_characters(example: Example) -> bool:
-    """Whether a text holds characters that nobody can see, or that stand for damage."""
+    """Whether a text contains invisible characters, or characters that indicate damage."""
     return any(_ODD.search(text) for text in texts(example))
 
 
 TEXT_CHECKS: dict[str, tuple[Callable[[Example], bool], str]] = {
-    "empty-text": (has_empty_text, "a text is empty or only white space"),
+    "empty-text": (has_empty_text, "a text is empty or contains only white space"),
     "short-text": (has_short_text, "a text is a single character"),
-    "edge-space": (has_edge_space, "a text begins or ends in white space"),
+    "edge-space": (has_edge_space, "a text begins or ends with white space"),
     "odd-characters": (
         has_odd_characters,
         "replacement, zero-width, direction or control characters",
@@ -66,7 +66,7 @@ TEXT_CHECKS: dict[str, tuple[Callable[[Example], bool], str]] = {
 
 
 def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
-    """Texts that are empty, of one character, padded, or hold characters nobody can see."""
+    """Texts that are empty, of one character, padded, or contain invisible characters."""
     for split, examples in splits.items():
         for check, (is_damaged, note) in TEXT_CHECKS.items():
             ids = [LocatedExample(dataset, split, e).ref for e in examples if is_damaged(e)]

@@ -2,7 +2,7 @@
 
 A rule is one notion of sameness: the exact pair, the pair in any order, the question, … Checks of
 repetition and leakage walk the rules of a dataset, so none of them knows a kind of task. Texts are compared in NFC: how
-a program composes its Hangul and kana makes no other item.
+a program composes its Hangul and kana does not make another item.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class SamenessRule:
     """Whether the same item must have the same gold."""
     leaks: bool = True
     finer: str = ""
-    """The form this one loosens; told only where the two counts differ."""
+    """The stricter form; this one is reported only if the two counts differ."""
 
 
 class LocatedExample(NamedTuple):
-    """An example and where it stands."""
+    """An example and its place."""
 
     dataset: str
     split: str
@@ -84,7 +84,7 @@ def are_perturbations(one: LocatedExample, other: LocatedExample) -> bool:
 
 
 def related(items: Iterable[LocatedExample]) -> bool:
-    """Whether the likeness of all items is no accident: one of them is the parent of the others, or
+    """Whether the similarity of all items is intended: one of them is the parent of the others, or
     they are perturbations of one example.
     """
     members = list(items)
@@ -177,7 +177,7 @@ SHAPES: tuple[tuple[frozenset[str], tuple[SamenessRule, ...]], ...] = (
 
 
 def sameness_rules(example: Example) -> tuple[SamenessRule, ...]:
-    """The forms of an example, told from the names of its inputs; none where they say nothing or are damaged."""
+    """The forms of an example, by the names of its inputs; empty if the names are unknown or the inputs damaged."""
     inputs = example.inputs
     for needs, forms in SHAPES:
         if needs <= inputs.keys():
@@ -277,7 +277,7 @@ def texts(example: Example) -> Iterator[str]:
 def make_finding(
     check: str, where: str, ids: Iterable[str], note: str, count: int | None = None
 ) -> Finding:
-    """A finding on the examples `ids`; `count` is how many they are where that is no other number."""
+    """A finding on the examples `ids`; `count` is their number by default."""
     rows = tuple(ids)
     return Finding(
         check=check, where=where, count=len(rows) if count is None else count, ids=rows, note=note

@@ -1,6 +1,6 @@
 """Whether inputs and gold have the shape their task promises, and each field the type of its name.
 
-What belongs to a name (`premise` is a text, `choices` a list of texts) is in docs/records.md; other names may hold
+What belongs to a name (`premise` is a text, `choices` a list of texts) is in docs/records.md; other names may contain
 anything, but one type all through a split.
 """
 
@@ -20,21 +20,21 @@ Fits = Callable[[Any], bool]
 Faults = Iterator[str]
 
 NOTES = {
-    "missing-input": "the inputs of no task of the dataset are there",
-    "missing-gold": "there is gold, but for no question that is asked",
-    "wrong-type": "an input or gold has not the type of its name; no other check looked at it",
+    "missing-input": "the inputs fit none of the dataset's tasks",
+    "missing-gold": "the gold fits none of the dataset's questions",
+    "wrong-type": "an input or gold value has the wrong type; the other checks skip it",
     "label-outside": "the label is not in the closed set",
     "score-outside": "the score is outside the scale",
-    "choice-outside": "the right choice is not among the choices",
+    "choice-outside": "the gold choice is not among the choices",
     "answer-offset": "the answer is not at its offset in the context",
     "answer-empty": "an answer is empty",
-    "span-outside": "a span reaches outside the text",
-    "span-empty": "a span holds nothing",
-    "span-overlap": "two spans of the gold share characters",
+    "span-outside": "a span ends outside the text",
+    "span-empty": "a span is empty",
+    "span-overlap": "two gold spans overlap",
     "head-outside": "a head is not a word of the sentence",
-    "tree-length": "words, heads and labels are not equally many",
-    "tree-root": "the tree has no root, or several",
-    "state-format": "a state is not domain-slot-value",
+    "tree-length": "the numbers of words, heads and labels differ",
+    "tree-root": "the tree has no root or several roots",
+    "state-format": "a state is not of the form domain-slot-value",
 }
 """Check to what it means."""
 
@@ -42,7 +42,7 @@ NOTES = {
 def schema_findings(
     dataset: str, tasks: Sequence[Task], split: str, examples: Sequence[Example]
 ) -> Iterator[Finding]:
-    """One finding a fault of shape, with the examples that have it."""
+    """One finding per fault, with the examples that have it."""
     by_check: dict[str, dict[str, None]] = {}
     for example in examples:
         for check in find_faults(tasks, example):
@@ -55,7 +55,7 @@ def name_findings(splits: Iterable[str], card_name: str) -> Iterator[Finding]:
     """One finding for each split whose name cannot be a file's everywhere, and for such a name of
     the dataset.
 
-    A folder that lies here may hold them; it cannot be copied to every system, and no command
+    A local folder may contain them; it cannot be copied to every system, and no command
     writes them.
     """
     sound: list[str] = []
@@ -141,7 +141,7 @@ def choice_faults(task: Task, example: Example, value: Any) -> Faults:
 
 
 def answer_faults(task: Task, example: Example, value: Any) -> Faults:
-    """Every answer must be in the context where it says."""
+    """Every answer must be in the context at its offset."""
     context = example.inputs["context"]
     for answer in value:
         if not answer["text"]:
@@ -151,7 +151,7 @@ def answer_faults(task: Task, example: Example, value: Any) -> Faults:
 
 
 def tagging_faults(task: Task, example: Example, value: Any) -> Faults:
-    """Spans must hold text, share none of it, and have a label of the closed set."""
+    """Spans must contain text, must not overlap, and must have a label of the closed set."""
     yield from _span_faults(value, example.inputs["text"])
     yield from _overlap_faults(value)
     if task.labels and any(span.label not in task.labels for span in value):
@@ -192,11 +192,11 @@ GOLD_FAULTS: dict[str, Callable[[Task, Example, Any], Iterable[str]]] = {
     "tree": tree_faults,
     "dialogue": state_faults,
 }
-"""Kind of task to what is wrong with its gold."""
+"""The check of gold by kind of task."""
 
 
 def mixed_types(dataset: str, split: str, examples: Iterable[Example]) -> Iterator[Finding]:
-    """Fields that hold text in one example and a number in another; the rarer types are counted."""
+    """Fields with text in one example and a number in another; the rarer types are counted."""
     fields: dict[str, dict[str, list[str]]] = {}
     for example in examples:
         for part, values in (("inputs", example.inputs), ("gold", example.gold)):
@@ -242,7 +242,7 @@ def fits_name(name: str, value: Any) -> bool:
 def is_mistyped(example: Example) -> bool:
     """Whether an input or gold of a name from docs/records.md has another type, or gold is null or not finite.
 
-    Other names may hold anything.
+    Other names may contain anything.
     """
     inputs = example.inputs
     if any(name in inputs and not fits_name(name, inputs[name]) for name in NAMED_INPUTS):
@@ -317,7 +317,7 @@ INPUT_TYPES: dict[str, Fits] = {
     "subject": _is_span,
     "object": _is_span,
 }
-"""Inputs that are no texts, and what they must be."""
+"""Inputs that are not texts, and their types."""
 NAMED_INPUTS = (
     "text",
     "premise",

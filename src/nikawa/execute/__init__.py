@@ -1,7 +1,7 @@
 """Where work is done: in this process, in a pool of processes, or by a custom executor. One file each.
 
-A file beside this one declares `EXECUTOR`; nothing else is touched to add one. Items (such as runs) are values that name their
-inputs, and results lie in files, so an executor only has to call `work` on each item somewhere that sees both.
+A file next to this one declares `EXECUTOR`; adding an executor needs nothing else. Items (such as runs) are values that name
+their inputs, and results are in files, so an executor only has to call `work` on each item somewhere that sees both.
 `ordered.map_ordered` is for stages that read a stream in chunks.
 """
 

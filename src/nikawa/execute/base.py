@@ -17,7 +17,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 Work = Callable[[Item], Result]
 """Works on one item. It can be pickled, and reports a failure in its result instead of raising."""
 
-KILLED = "its process was killed, perhaps for want of memory: try fewer --workers"
+KILLED = "its process was killed, perhaps because memory ran out: try fewer --workers"
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -29,18 +29,18 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Killed(Generic[Item]):
-    """Stands in place of the result of an item whose process was killed."""
+    """Replaces the result of an item whose process was killed."""
 
     item: Item
     problem: str = KILLED
-    """What to tell the user, with the cure."""
+    """The message for the user, with the cure."""
 
 
 class Executor(Protocol[Item_contra, Result_co]):
     """Works on items somewhere. One that is a context manager is entered: it may keep what it started between two `submit`s."""
 
     def submit(self, items: Sequence[Item_contra], /) -> Iterator[Result_co]:
-        """One result an item (or `Killed`), as they are done; closing the iterator early ends what is under way."""
+        """Yield one result per item (or `Killed`) as each finishes; closing the iterator early stops the work in progress."""
         ...
 
 
@@ -49,7 +49,7 @@ class ExecutorKind:
     """An executor, as its file declares it."""
 
     name: str
-    """What `--executor` calls it."""
+    """The name for `--executor`."""
     title: str
     """One line for the list of executors."""
     make: Callable[[Work[Any, Any], int, int], Executor[Any, Any]]
@@ -63,7 +63,7 @@ def open_executor(executor: Executor[Any, Any]) -> AbstractContextManager[object
 
 @contextmanager
 def limit_future_threads(count: int) -> Iterator[None]:
-    """Let numerical libraries that are loaded now, here or in a new process, keep to so many threads."""
+    """Limit numerical libraries that are loaded now, here or in a new process, to so many threads."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(count)))
     try:
@@ -77,7 +77,7 @@ def limit_future_threads(count: int) -> Iterator[None]:
 
 
 def limit_threads(count: int) -> AbstractContextManager[object]:
-    """Keep numerical libraries that are loaded already to so many threads.
+    """Limit numerical libraries that are already loaded to so many threads.
 
     How many there are may change the last bits of a sum. `limit_future_threads` is for libraries that are loaded later.
     """

@@ -32,5 +32,7 @@ class InProcess(Generic[Item, Result]):
 
 
 EXECUTOR = ExecutorKind(
-    "here", "one after the other in this process", lambda work, _, threads: InProcess(work, threads)
+    "here",
+    "one run after another in this process",
+    lambda work, _, threads: InProcess(work, threads),
 )

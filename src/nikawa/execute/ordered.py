@@ -27,7 +27,7 @@ def map_ordered(
     """The result of `work` for each chunk, in the order of the chunks.
 
     With more than one worker, chunks are worked on in other processes, which end with this one. `work` goes to each of them
-    once; it, the chunks and the results must be picklable (with `fork`, `work` need not be). At most `ahead` chunks a worker are
+    once; it, the chunks and the results must be picklable (with `fork`, `work` need not be). At most `ahead` chunks per worker are
     read before their results are taken, so that memory stays bounded however many there are.
 
     >>> list(map_ordered(len, ["a", "bcd"], workers=1))

@@ -1,4 +1,4 @@
-"""Several items at a time in processes that start clean, and that serve one list of items after the other."""
+"""Several items at a time in fresh processes, which serve one list of items after another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pool(Generic[Item, Result]):
 
     work: Work[Item, Result]
     workers: int = 2
-    """Items that are worked on at a time, each in a process of its own."""
+    """Items at a time, each in a separate process."""
     threads: int = 1
     """Threads of the numerical libraries in each process."""
     _crew: _Crew[Item, Result] | None = field(default=None, init=False, repr=False)
@@ -38,7 +38,7 @@ class Pool(Generic[Item, Result]):
         self._end_crew()
 
     def submit(self, items: Sequence[Item]) -> Iterator[Result | Killed[Item]]:
-        """Results as they come; a process that is killed costs its own item only."""
+        """Yield results as they come; a killed process loses only its own item."""
         remaining = dict(enumerate(items))
         try:
             while remaining:
@@ -48,7 +48,7 @@ class Pool(Generic[Item, Result]):
                         del remaining[number]
                         yield result
                 except BrokenProcessPool:
-                    # whose item it was cannot be told: each that was under way goes by itself
+                    # the item of the killed process is not known: run each item in progress in a separate process
                     suspects = list(self._crew.under_way.values())
                     self._end_crew()
                     for number in suspects:
@@ -60,7 +60,7 @@ class Pool(Generic[Item, Result]):
             self._end_crew()
 
     def _work_alone(self, item: Item) -> Result | Killed[Item]:
-        """Work on an item in a process of its own, which no other item can have killed."""
+        """Work on an item in a separate process, which no other item can have killed."""
         crew = _Crew(self.work, 1, self.threads)
         try:
             return next(crew.work_on({0: item}))[1]
@@ -83,7 +83,7 @@ class _Crew(Generic[Item, Result]):
         self._workers = max(1, workers)
         self._threads = threads
         self._around = ExitStack()
-        # a process that ended must not end this one, whenever that is noticed
+        # a process that ended must not end this one, whenever this is noticed
         self._around.enter_context(ignore_broken_pipes())
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(self._workers, context, begin_worker)
@@ -109,7 +109,7 @@ class _Crew(Generic[Item, Result]):
                 yield self.under_way.pop(future), result
 
     def end(self) -> None:
-        """Let the processes go; those at work are ended."""
+        """Release the processes; running ones are stopped."""
         with self._around:
             for process in self._processes if self.under_way else ():
                 process.terminate()

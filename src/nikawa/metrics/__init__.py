@@ -1,4 +1,4 @@
-"""Metrics: pure functions of gold and answers, each with its detail an item. One file a family, found by scan."""
+"""Metrics: pure functions of gold and answers, each with its detail per item. One file per family, found by scanning this folder."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def mark_right(gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
 
 
 def mcc(items: Items, mode: Mode = "official") -> Additive:
-    """Matthews correlation over the labels that occur; an unread answer is a class of its own."""
+    """Matthews correlation over the labels that occur; an unreadable answer is a separate class."""
     labels = sorted({*items.labels, *items.gold, *items.answers}, key=str)
     gold, answer = encode_labels(items.gold, labels), encode_labels(items.answers, labels)
     k = len(labels)
@@ -74,7 +74,7 @@ METRICS = (
     Metric(
         "accuracy",
         accuracy,
-        "Share of items answered right.",
+        "Share of items with the correct answer.",
         kinds=CLASS_KINDS,
     ),
     Metric(

@@ -1,7 +1,7 @@
-"""What a metric is: a pure function of gold and answers that also says how to recompute itself under weights.
+"""The interface of metrics: a pure function of gold and answers that can also recompute itself under weights.
 
 Every interval and test resamples items, that is, puts whole-number weights on them. A metric therefore
-returns an `Evaluation`: its value, how right each item was where it can say, and `under(weights)`, which gives the
+returns an `Evaluation`: its value, the score of each item if it has one, and `under(weights)`, which gives the
 value for many weightings at once from sufficient statistics, without running the metric again.
 
 In a notebook, a metric is found by its name and called: `Metric("jsquad-f1")(answers, gold)`.
@@ -81,7 +81,7 @@ class Evaluation(Resampleable, Protocol):
 
     @property
     def detail(self) -> Floats | None:
-        """How right each item was, where the metric can say."""
+        """The score of each item, if the metric has one."""
 
     @property
     def itemwise(self) -> bool:
@@ -114,7 +114,7 @@ class Additive:
 
 @dataclass(frozen=True)
 class Weighted:
-    """A metric that must see the items anew for each weighting, such as a rank correlation."""
+    """A metric that reads the items again for each weighting, such as a rank correlation."""
 
     weigh: Callable[[Floats], Floats]
     value: float
@@ -133,12 +133,12 @@ class Weighted:
 
 @dataclass(frozen=True)
 class ItemScore:
-    """A score an item that stands in where a metric is no mean over items, such as the squared error of a correlation."""
+    """A substitute score per item for a metric that is not a mean over items, such as the squared error of a correlation."""
 
     name: str
     """As tables of items call it."""
     compute: Callable[[Items], list[float | None]]
-    """One number an item; None where there is no answer."""
+    """One number per item; None where there is no answer."""
     better: Better
 
 
@@ -149,9 +149,9 @@ class ScoredItem(Record, frozen=True, kw_only=True):
     """The key of the item, or its place where gold was given as a list."""
     gold: Any
     answer: Any
-    """None where there is none."""
+    """None without an answer."""
     score: float | None
-    """How right the answer is; None where the metric cannot say it of one item."""
+    """The score of the answer; None if the metric has no score per item."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,7 +189,7 @@ class MetricsByName(type):
             # the package imports this file: its table can only be looked up when it is needed
             return import_module("nikawa.metrics").metrics()[name]
         if not declared and "evaluate" not in fields:
-            raise TypeError(f"the metric {name!r} declares no function to evaluate")
+            raise TypeError(f"the metric {name!r} has no function to evaluate")
         return super().__call__(name, *declared, **fields)
 
 
@@ -215,18 +215,18 @@ class Metric(metaclass=MetricsByName):
     about: str = ""
     """One sentence for a person."""
     difference: str = ""
-    """How the official code departs from what the paper says; empty where they agree."""
+    """The difference of the official code from the paper; empty if they agree."""
     scaled: bool = True
     """Whether the value is a share that may be printed as percent."""
     better: Better = "higher"
-    undefined: str = "There is nothing to compute it from."
+    undefined: str = "There are no items to compute it from."
     """Why it may have no value."""
     kinds: tuple[str, ...] = field(default=())
     """The kinds of task it can score."""
     low: float = 0.0
     """The lowest possible value, as a fraction."""
     high: float = 1.0
-    """The highest possible value, as a fraction; infinite where there is no bound."""
+    """The highest possible value, as a fraction; infinite without a bound."""
     slow: bool = False
     """Whether it takes long under weights, so that fewer resamples must do."""
     needs_scores: bool = False
@@ -242,7 +242,7 @@ class Metric(metaclass=MetricsByName):
     but not for a mixture of the two.
     """
     item_form: ItemScore | None = None
-    """What stands for a score an item, where the metric is no mean over items or is the mean of just this."""
+    """The substitute score per item, if the metric is not a mean over items or is the mean of this score."""
     needs_inputs: tuple[str, ...] = ()
     """The inputs of the items that it looks at, such as the text whose characters it counts."""
 
@@ -262,7 +262,7 @@ class Metric(metaclass=MetricsByName):
         """Compute the metric of some answers, with the score of each item.
 
         - `answers` and `gold` are lists or columns side by side, or mappings by id; `answers` may be a list of `Prediction` where
-          gold is a mapping. None or NaN is no answer: it counts as wrong, or is skipped where the metric says so.
+          gold is a mapping. None or NaN means no answer: it counts as wrong, or the metric skips it.
         - `labels` is the closed set of answers in its published order, where not every label occurs.
         - `inputs` and `scores` go item by item with gold. Few metrics need them: `needs_inputs` and `needs_scores`.
 
@@ -281,7 +281,7 @@ class Metric(metaclass=MetricsByName):
         ids, right, given, others = match_by_id(answers, gold)
         items = Items(
             gold=[
-                # one right answer may be given without the list that holds several
+                # a single gold answer need not be in a list
                 [value] if "reading" in self.kinds and isinstance(value, str) else value
                 for value in (convert_answer(value, self.kinds) for value in right)
             ],
@@ -295,8 +295,8 @@ class Metric(metaclass=MetricsByName):
             evaluation = self.evaluate(items, mode)
             detail = self._item_scores(items, evaluation)
         except (TypeError, ValueError, LookupError, AttributeError) as problem:
-            what = f"gold or answers have not the shape that {self.name} needs"
-            cure = f"docs/records.md lists the shapes ({', '.join(self.kinds) or 'any kind'})"
+            what = f"gold or answers do not have the format that {self.name} needs"
+            cure = f"see docs/records.md for the formats ({', '.join(self.kinds) or 'any kind'})"
             raise BadInput(f"{what} ({type(problem).__name__}: {problem})", cure=cure) from problem
         rows = zip(ids, items.gold, items.answers, detail, strict=True)
         return MetricResult(
@@ -311,21 +311,21 @@ class Metric(metaclass=MetricsByName):
     def _refuse_incomplete(self, items: Items, ids: Sequence[str]) -> None:
         """Refuse gold that is blank, and inputs or scores that are needed and not there."""
         if not ids:
-            raise BadInput("there are no items", cure="give gold and answers")
+            raise BadInput("there are no items", cure="pass gold and answers")
         for name, value in zip(ids, items.gold, strict=True):
             if value is None:
-                raise BadInput(f"item {name!r} has no gold", cure="leave it out")
+                raise BadInput(f"item {name!r} has no gold", cure="remove it")
         for what, values in (("inputs", items.inputs), ("scores", items.scores)):
             if values and len(values) != len(ids):
-                raise BadInput(f"{len(ids)} items, {len(values)} {what}", cure="give one an item")
+                raise BadInput(f"{len(ids)} items, {len(values)} {what}", cure="pass one per item")
         missing = [name for name in self.needs_inputs if any(name not in i for i in items.inputs)]
         if self.needs_inputs and (missing or not items.inputs):
             names = list_names(missing or self.needs_inputs)
-            cure = f"say inputs=[{{{(missing or self.needs_inputs)[0]!r}: …}}, …]"
-            raise BadInput(f"{self.name} looks at the input {names} of each item", cure=cure)
+            cure = f"pass inputs=[{{{(missing or self.needs_inputs)[0]!r}: …}}, …]"
+            raise BadInput(f"{self.name} needs the input {names} of each item", cure=cure)
         if self.needs_scores and not items.scores:
-            cure = "say scores=[{label: score, …}, …]"
-            raise BadInput(f"{self.name} ranks by the scores of each answer", cure=cure)
+            cure = "pass scores=[{label: score, …}, …]"
+            raise BadInput(f"{self.name} needs the scores of each answer", cure=cure)
 
     def _item_scores(self, items: Items, evaluation: Evaluation) -> list[float | None]:
         """A score for each item, where the metric or its item form gives one."""
@@ -359,18 +359,18 @@ def match_by_id(answers: Any, gold: Any) -> tuple[list[str], list[Any], list[Any
     """
     if not isinstance(gold, Mapping):
         if isinstance(gold, str) or isinstance(answers, str | Mapping):
-            what = "gold and answers are two lists, or two mappings by id"
-            raise BadInput(what, cure="give both in the same form")
+            what = "gold and answers must be two lists, or two mappings by id"
+            raise BadInput(what, cure="pass both in the same form")
         right, given = list(gold), list(answers)
         if len(right) != len(given):
             what = f"{len(right)} gold values, {len(given)} answers"
-            raise BadInput(what, cure="give one an item, None where there is no answer")
+            raise BadInput(what, cure="pass one per item, and None for a missing answer")
         return [str(place) for place in range(len(right))], right, given, ()
     if not isinstance(answers, Mapping):
         rows = list(answers)
         if not all(isinstance(row, Prediction) for row in rows):
-            what = "gold is a mapping by id, the answers are not"
-            raise BadInput(what, cure="give a mapping by id, or a list of Prediction")
+            what = "gold is a mapping by id, but the answers are not"
+            raise BadInput(what, cure="pass a mapping by id, or a list of Prediction")
         answers = {row.example: row.answer for row in rows}
     by_id = {str(name): value for name, value in answers.items()}
     ids = [str(name) for name in gold]
@@ -379,7 +379,7 @@ def match_by_id(answers: Any, gold: Any) -> tuple[list[str], list[Any], list[Any
         what = (
             f"{len(missing)} of {len(ids)} items have no answer, such as {list_names(missing[:3])}"
         )
-        raise BadInput(what, cure="add them, with None where there is none")
+        raise BadInput(what, cure="add them, with None for a missing answer")
     others = tuple(name for name in by_id if name not in set(ids))
     return ids, list(gold.values()), [by_id[name] for name in ids], others
 
@@ -395,8 +395,8 @@ def convert_answer(value: Any, kinds: Sequence[str]) -> Any:
         try:
             return list(rows)
         except msgspec.ValidationError as problem:
-            what = f"an answer is no list of spans ({problem})"
-            raise BadInput(what, cure="a span is {start, end, label}") from None
+            what = f"an answer is not a list of spans ({problem})"
+            raise BadInput(what, cure="write a span as {start, end, label}") from None
     return value
 
 
@@ -408,7 +408,7 @@ def from_sums(
 
 
 def mean(detail: Floats) -> Additive:
-    """A metric that is the mean of a score an item."""
+    """A metric that is the mean of one score per item."""
     return Additive(
         statistics=np.column_stack([detail, np.ones_like(detail)]),
         finish=lambda sums: ratio(sums[..., 0], sums[..., 1], np.nan),
@@ -452,7 +452,7 @@ def golden_items(case: Mapping[str, Sequence[Any]], labels: Sequence[Any] = ()) 
     if not gold:
         refuse_no_items()
     if len(gold) != len(answers) or any(answer is None for answer in answers):
-        raise BadInput("gold without an answer", cure="the official scorer needs one an item")
+        raise BadInput("an item has no answer", cure="the official scorer needs one per item")
     return Items(gold, answers, labels=labels)
 
 
@@ -460,8 +460,8 @@ def golden_questions(case: Sequence[Mapping[str, Any]], key: str) -> Items:
     """The items of a golden case of questions, whose ids are under `key`; one without an answer is refused."""
     missing = [row[key] for row in case if row["prediction"] is None]
     if missing:
-        cure = "the official scorer needs one a question"
-        raise BadInput(f"no answer to {missing[0]}", cure=cure)
+        cure = "the official scorer needs one per question"
+        raise BadInput(f"there is no answer to {missing[0]}", cure=cure)
     return Items([row["answers"] for row in case], [row["prediction"] for row in case])
 
 

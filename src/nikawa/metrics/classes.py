@@ -1,8 +1,8 @@
 """Precision, recall and F1 over classes (YNAT, KLUE-RE, KLUE-STS, JSICK).
 
 F1 of a class is 2 tp / (answered + gold). Macro: the plain mean over classes that occur in gold or answers,
-so a class nobody uses is not counted and a class only answered counts 0 (scikit-learn's `macro` without
-`labels`). Micro: F1 of the summed counts over all classes but the one that means "nothing".
+so an unused class is not counted and a class that only answers have counts 0 (scikit-learn's `macro` without
+`labels`). Micro: F1 of the summed counts over all classes except the one that means "nothing".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PARAPHRASE_THRESHOLD = 3.0
 
 
 def class_counts(gold: Ints, answer: Ints, k: int) -> Floats:
-    """Items by 3k: right, answered and gold of each class. A code of -1 is no class."""
+    """Items by 3k: right, answered and gold of each class. A code of -1 is not a class."""
     n, rows = len(gold), np.arange(len(gold))
     counts = np.zeros((n, 3, k + 1))
     hit = gold == answer
@@ -50,7 +50,7 @@ def split_counts(sums: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def group_counts(rows: Sequence[Ints], n: int, k: int) -> Floats:
-    """Groups by 3k, from right, answered and gold of each class of each group; a row holds n times k counts."""
+    """Groups by 3k, from right, answered and gold of each class of each group; a row has n times k counts."""
     by_group = np.stack(rows).reshape(3, n, k).transpose(1, 0, 2)
     return by_group.reshape(n, 3 * k).astype(np.float64)
 
@@ -123,13 +123,13 @@ def _occurring_labels(items: Items) -> list[Any]:
 
 
 def relation_micro_f1(items: Items, mode: Mode = "official") -> Additive:
-    """Micro F1 without the first label, which says there is no relation."""
+    """Micro F1 without the first label, which means no relation."""
     nothing = items.labels[0] if items.labels else "no_relation"
     every = items.labels or _occurring_labels(items)
     relations = [label for label in every if label != nothing]
     gold, answers = encode_labels(items.gold, relations), encode_labels(items.answers, relations)
     counts = class_counts(gold, answers, len(relations))
-    # an item without a relation is no hit, whatever was answered
+    # an item without a relation is never a hit
     counts[gold == -1, : len(relations)] = 0
     return from_sums(counts, micro_f1_of, items.compute_once(mark_items))
 
@@ -173,7 +173,7 @@ METRICS = (
     Metric(
         "relation-micro-f1",
         relation_micro_f1,
-        "F1 over all relations but no_relation.",
+        "F1 over all relations except no_relation.",
         kinds=("relation",),
     ),
     Metric(

@@ -1,7 +1,7 @@
 """Confusion: how often each gold label was answered with each label (JSICK, Table 13).
 
 Rows are gold, columns answers, in the task's order of labels; answers outside it and answers that could not
-be read have columns of their own at the end.
+be read have separate columns at the end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Correlations and squared error of scores (JSTS, KLUE-STS, JSICK-STS).
 
 Pearson: r = Σ(x-mx)(y-my) / (|x-mx| |y-my|). Spearman: Pearson of average ranks. The reference code
-holds scores as float32, which moves Pearson in the sixth digit: `official` does so too, `documented` keeps
+stores scores as float32, which moves Pearson in the sixth digit: `official` does so too, `documented` keeps
 float64. A constant side gives NaN; fewer than two items are refused, as scipy refuses them.
 """
 
@@ -40,14 +40,14 @@ def read_scores(items: Items) -> tuple[Floats, Floats]:
     """
     if len(items.gold) != len(items.answers):
         raise BadInput(
-            f"{len(items.gold)} gold scores, {len(items.answers)} answers", cure="give one an item"
+            f"{len(items.gold)} gold scores, {len(items.answers)} answers", cure="pass one per item"
         )
     answers, gold = items.answers, items.gold
     if None in answers:
         kept = [i for i, answer in enumerate(answers) if answer is not None]
         answers, gold = [answers[i] for i in kept], [gold[i] for i in kept]
     if len(answers) < 2:
-        raise BadInput(f"a correlation of {len(answers)} answers", cure="at least two are needed")
+        raise BadInput(f"there are {len(answers)} answers", cure="a correlation needs at least two")
     return np.array(answers, dtype=np.float64), np.array(gold, dtype=np.float64)
 
 
@@ -202,7 +202,7 @@ def standard_ranks(answers: Sequence[float]) -> list[float]:
     return standard_scores(average_ranks(np.array(answers, dtype=np.float64)).tolist())
 
 
-FLOAT32 = "The reference holds scores as float32; the difference is in the sixth digit."
+FLOAT32 = "The reference stores scores as float32; the difference is in the sixth digit."
 
 FLAT = "A correlation needs two answers that differ and two gold scores that differ."
 SQUARED_ERROR = ItemScore("squared-error", squared_errors, "lower")

@@ -31,7 +31,7 @@ def normalise(answer: str) -> str:
 
 
 def normalise_golds(answers: Iterable[Any]) -> list[str]:
-    """The distinct normalised gold answers; the empty one alone where there is none."""
+    """The distinct normalised gold answers; only the empty one if there is no gold answer."""
     texts = dict.fromkeys(normalise(a if isinstance(a, str) else a["text"]) for a in answers)
     texts.pop("", None)
     return list(texts) or [""]

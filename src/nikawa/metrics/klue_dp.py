@@ -112,8 +112,8 @@ def flatten_trees(items: Items) -> Words:
     lengths = np.array([len(tree["heads"]) for tree in items.gold], dtype=np.int64)
     if [len(tree["heads"]) for tree in trees] != lengths.tolist():
         raise BadInput(
-            "an answered tree has more or fewer words than its sentence",
-            cure="give every word a head",
+            "an answer has more or fewer words than its sentence",
+            cure="add a head for every word",
         )
     return Words(
         _flat(tree["heads"] for tree in items.gold),
@@ -183,12 +183,12 @@ FIELDS = ("gold_heads", "gold_types", "pred_heads", "pred_types")
 
 
 def encode_words(rows: Sequence[dict[str, Sequence[int]]]) -> Words:
-    """Sentences as index lists, the way the reference holds them, without their padding."""
+    """Sentences as index lists, as in the reference, without padding."""
     gold_heads, gold_types, heads, types = (_flat([row[name] for row in rows]) for name in FIELDS)
     lengths = np.fromiter((len(row["gold_heads"]) for row in rows), np.int64, len(rows))
     if not len(gold_heads) == len(gold_types) == len(heads) == len(types):
         raise BadInput(
-            "gold and answers differ in length", cure="give a head and a type for every word"
+            "gold and answers differ in length", cure="add a head and a type for every word"
         )
     real = gold_heads != PADDING
     if not real.all():
@@ -218,18 +218,16 @@ def golden_case(case: Sequence[dict[str, Any]]) -> dict[str, float]:
     return {name: evaluation.value * 100 for name, evaluation in values.items()}
 
 
-HEADS = (
-    "The reference takes the head's position for a class; documented is the share of right heads."
-)
-ARTIFICIAL = "The reference's mean holds an artificial class for wrong heads, always 0; documented leaves it out."
+HEADS = "The reference treats the head's position as a class; the documented metric is the share of correct heads."
+ARTIFICIAL = "The reference's mean includes an artificial class for wrong heads, which is always 0; the documented metric leaves it out."
 METRICS = (
-    Metric("uas", uas, "Words with the right head.", HEADS, kinds=("tree",)),
-    Metric("las", las, "Words with the right head and relation.", ARTIFICIAL, kinds=("tree",)),
-    Metric("uas-micro", uas_micro, "Share of words with the right head.", kinds=("tree",)),
+    Metric("uas", uas, "Words with the correct head.", HEADS, kinds=("tree",)),
+    Metric("las", las, "Words with the correct head and relation.", ARTIFICIAL, kinds=("tree",)),
+    Metric("uas-micro", uas_micro, "Share of words with the correct head.", kinds=("tree",)),
     Metric(
         "las-micro",
         las_micro,
-        "Share of words with the right head and relation.",
+        "Share of words with the correct head and relation.",
         kinds=("tree",),
     ),
 )

@@ -4,8 +4,8 @@ The reference: lower-case, drop ASCII punctuation, collapse white space. ROUGE-W
 common run of characters (Park et al. 2021, section 1.1: LCCS), not Lin's weighted subsequence. Best over the
 gold answers, mean over questions.
 
-Two defects, kept in `official` and mended in `documented`. The pattern that should drop quotes and brackets
-closes its bracket too early and never fires, so 《미션》 is not 미션. And runs are searched with a heuristic that
+Two defects, kept in `official` and fixed in `documented`. The pattern that should drop quotes and brackets
+closes its bracket too early and never matches, so 《미션》 is not 미션. And runs are searched with a heuristic that
 ignores frequent characters of gold answers of 200 characters or more.
 """
 
@@ -71,7 +71,7 @@ def rouge_w(answer: str, gold: str, mode: Mode = "official") -> float:
 
 
 def normalise_golds(answers: Iterable[Any], mode: Mode) -> list[str]:
-    """The distinct normalised gold answers; the empty one alone where there is none."""
+    """The distinct normalised gold answers; only the empty one if there is no gold answer."""
     texts = (answer if isinstance(answer, str) else answer["text"] for answer in answers)
     return list(dict.fromkeys(normalise(text, mode) for text in texts)) or [""]
 
@@ -116,10 +116,8 @@ def golden_case(case: Sequence[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-MARKS = (
-    "The reference's pattern for quotes and brackets never fires; documented drops 《》〈〉‘’()."
-)
-JUNK = "Besides the brackets, the reference ignores frequent characters of gold answers of 200 characters or more."
+MARKS = "The reference's pattern for quotes and brackets never matches; the documented metric drops 《》〈〉‘’()."
+JUNK = "The reference also ignores frequent characters of gold answers with 200 or more characters."
 METRICS = (
     Metric(
         "klue-em",

@@ -1,14 +1,14 @@
 """Entity and character F1 of KLUE-NER.
 
 Tags are B-X, I-X and O, a character each. Entity F1 is strict: an entity starts at B-X and runs over the I-X
-that follow; an I-X with no such start is no entity. Macro over the types that occur (seqeval 1.2.2, strict
+that follow; an I-X without such a start is not an entity. Macro over the types that occur (seqeval 1.2.2, strict
 IOB2). Character F1: macro over tags.
 
 What the reference does: it drops space characters first, so that an entity beginning on a space loses its B
-and is none; and its character F1 averages O in and counts a tag nobody uses as 1.0, though paper and
+and is lost; and its character F1 includes O in the average and counts an unused tag as 1.0, although paper and
 docstring say O is left out. `documented` keeps spaces, leaves O out and averages over the tags that occur.
 
-Spans become tags. An answer given as tags is scored by these, since spans cannot say all that tags do: the
+Spans become tags. An answer in tags is scored by its tags, because spans cannot express everything that tags can: the
 character F1 counts an I-X without its B-X, and a tag on a space is dropped with the space.
 """
 
@@ -71,10 +71,10 @@ def tag_codes(types: Sequence[str]) -> dict[str, int]:
 def encode_tags(
     gold: Sequence[Sequence[int]], answer: Sequence[Sequence[int]], types: int = len(TYPES)
 ) -> Tags:
-    """Sentences given as lists of codes, as the reference holds them."""
+    """Sentences as lists of codes, as in the reference."""
     lengths = list(map(len, gold))
     if lengths != list(map(len, answer)):
-        raise BadInput("gold and answers differ in length", cure="give a tag for every character")
+        raise BadInput("gold and answers differ in length", cure="add a tag for every character")
     end = bytes([2 * types])
     sides = [
         np.frombuffer(end.join(map(bytes, side)) + (end if side else b""), np.uint8)
@@ -140,7 +140,7 @@ def official_char_f1(tags: Tags) -> float:
 
 
 def mean_with_o(sums: Floats) -> Floats:
-    """The reference's mean over all tags, O among them; a tag nobody uses counts 1."""
+    """The reference's mean over all tags, including O; an unused tag counts as 1."""
     values: Floats = f1(*split_counts(sums), undefined=1.0).mean(axis=-1)
     return values
 
@@ -191,7 +191,7 @@ def put_tags(codes: Codes, tags: Sequence[str], table: dict[str, int]) -> None:
         what = "" if wrong is None else f"{wrong!r} among "
         raise BadInput(
             f"{what}{len(tags)} tags do not fit a text of {len(codes)} characters",
-            cure=f"give one a character; they are {', '.join(table)}",
+            cure=f"pass one per character, each one of {', '.join(table)}",
         )
     codes[:] = np.frombuffer(bytes(map(table.__getitem__, tags)), np.uint8)
 
@@ -202,7 +202,7 @@ def put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> Non
         if not 0 <= span.start < span.end <= len(codes) or span.label not in place:
             raise BadInput(
                 f"span {span.start}-{span.end} {span.label} does not fit a text of {len(codes)} characters",
-                cure=f"count characters, end exclusive; labels are {', '.join(place)}",
+                cure=f"count in characters, end exclusive, with a label of {', '.join(place)}",
             )
         code = 2 * place[span.label]
         codes[span.start] = code
@@ -210,7 +210,7 @@ def put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> Non
 
 
 def entity_macro_f1(items: Items, mode: Mode = "official") -> Additive:
-    """Macro F1 of entities over the types that occur; NaN where there is none on either side."""
+    """Macro F1 of entities over the types that occur; NaN if neither side has an entity."""
     counts = entity_counts(items.compute_once(tag_sequences, mode))
     hits, answered, wanted = (part.sum(-1) for part in split_counts(counts))
     all_right = ((hits == answered) & (hits == wanted)).astype(np.float64)
@@ -264,8 +264,8 @@ def golden_case(case: dict[str, list[str]]) -> dict[str, Any]:
     }
 
 
-SPACES = "The reference drops spaces first, so an entity that begins on one is lost; documented keeps it."
-WITH_O = "The reference averages O in and counts unused tags as 1.0; documented leaves both out."
+SPACES = "The reference drops spaces first, so an entity that begins with one is lost; the documented metric keeps it."
+WITH_O = "The reference includes O in the average and counts unused tags as 1.0; the documented metric does neither."
 METRICS = (
     Metric(
         "entity-macro-f1",
@@ -273,7 +273,7 @@ METRICS = (
         "Mean F1 of whole entities by type.",
         SPACES,
         kinds=("tagging",),
-        undefined="There is no entity, neither in gold nor in the answers.",
+        undefined="Neither gold nor the answers contain an entity.",
         needs_inputs=("text",),
     ),
     Metric(

@@ -21,9 +21,9 @@ BLOCK_SIZE = 64
 
 
 class PrecisionRecallCurve:
-    """The runs of equal scores of one relation that hold a gold item.
+    """The runs of equal scores of one relation that contain a gold item.
 
-    Recall rises at these alone, so the area is a sum over them; all that lies between two of them enters as
+    Recall rises only at these, so the area is a sum over them; everything between two of them enters as
     one sum of weights.
     """
 
@@ -129,7 +129,7 @@ def golden_case(case: dict[str, list[list[float]] | list[int]]) -> dict[str, flo
         or probabilities.shape[1] < RELATION_COUNT
         or len(probabilities) != len(codes)
     ):
-        raise BadInput("not a row of 30 scores an item", cure="give a score for every relation")
+        raise BadInput("an item does not have 30 scores", cure="add a score for every relation")
     probabilities = probabilities[:, :RELATION_COUNT]
     gold = np.arange(RELATION_COUNT)[
         codes
@@ -141,7 +141,7 @@ def golden_case(case: dict[str, list[list[float]] | list[int]]) -> dict[str, flo
     }
 
 
-NO_GOLD = "The reference is NaN when a relation has no gold item; documented averages over those that have."
+NO_GOLD = "The reference is NaN when a relation has no gold item; the documented metric averages over the others."
 METRICS = (
     Metric(
         "auprc",

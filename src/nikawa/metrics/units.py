@@ -2,7 +2,7 @@
 
 Official scorers report in two units: those of JGLUE's sentence tasks as fractions (0.8393), all others in percent (87.19).
 Stored scores, `Score.value` and `--json` keep the official unit, so that they can be compared with the scorer's own output to
-the last digit. Tables for people hold several tasks side by side and have one unit, percent.
+the last digit. Tables for people show several tasks side by side and have one unit, percent.
 
 - A metric that declares `scaled` is a share, or a correlation, and is printed times 100. The papers are divided over
   correlations: JGLUE (Table 9) prints 0.899, KLUE's scorer and JSICK (Table 8, "Pearson correlation ×100") print 89.9. In a table whose
@@ -27,7 +27,7 @@ from nikawa.tables import ResultTable
 TableUnit = Literal["percent", "official"]
 """What a table prints: percent, or what the official scorer of each task reports."""
 UNDEFINED = "not defined"
-"""Stands where a score has no value."""
+"""Shown for a score without a value."""
 CONVERTED = "in percent; the official scorer reports fractions: --unit official prints them"
 """The line below a table whose scores are in another unit than the official one."""
 PERCENT_DIGITS = 2

@@ -89,14 +89,14 @@ METRICS = (
     Metric(
         "jga",
         joint_goal_accuracy,
-        "Share of turns with the whole state right.",
+        "Share of turns whose whole state is correct.",
         kinds=("dialogue",),
     ),
     Metric(
         "slot-f1",
         slot_f1,
         "F1 of slots.",
-        "The reference averages an F1 a turn; documented is the micro F1 its name promises.",
+        "The reference averages the F1 of each turn; the documented metric is the micro F1 that its name says.",
         kinds=("dialogue",),
     ),
 )

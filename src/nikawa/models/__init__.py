@@ -1,4 +1,4 @@
-"""Models that answer tasks, by name: one file or folder a kind of model, found by a folder scan."""
+"""Models that answer tasks, by name: one file or folder per kind of model, found by scanning this folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MAX_LABEL_CHARS = 80
 def models() -> Registry[Model]:
     """All kinds of model by name.
 
-    One that takes an argument (`replay:FILE`) has its name without it.
+    The name of a kind that takes an argument (`replay:FILE`) does not include the argument.
     """
     table: Registry[Model] = Registry("model")
     for kind in collect_plugins(Model, "MODELS", "nikawa.models", sys.modules[__name__]):
@@ -57,11 +57,11 @@ class ModelName:
     """A model as a user names it: `majority`, `replay:FILE`, `mine=encoder:models/base`."""
 
     kind: str
-    """The name of the kind of model; it may be unknown here."""
+    """The name of the kind of model; `find_model` checks that it exists."""
     argument: str | None = None
-    """What follows the colon, often a path; None: there is no colon."""
+    """The text after the colon, often a path; None without a colon."""
     label: str = ""
-    """The user's name for the model, which stands before `=`; empty: none."""
+    """The user's name for the model, the text before `=`; empty without one."""
 
     @property
     def full(self) -> str:
@@ -77,10 +77,10 @@ class ModelName:
 
 
 def parse_model_name(text: str, *, may_have_label: bool = False) -> ModelName:
-    """Read the name of a model; whether its kind exists is for `find_model` to say.
+    """Read the name of a model. `find_model` checks whether its kind exists.
 
-    With `may_have_label`, a user's name may stand before it. Raises BadInput for a label that
-    cannot name a model.
+    With `may_have_label`, the user's own name may come first (`NAME=`). Raises BadInput for a label
+    that cannot name a model.
 
     >>> parse_model_name("encoder:models/base").short
     'encoder:base'
@@ -88,24 +88,24 @@ def parse_model_name(text: str, *, may_have_label: bool = False) -> ModelName:
     ModelName(kind='replay', argument='a=b.jsonl', label='mine')
     """
     kind, colon, argument = text.partition(":")
-    is_path = bool(colon) and kind in models()  # then the path has the sign: replay:a=b.jsonl
+    is_path = bool(colon) and kind in models()  # then `=` is part of the path: replay:a=b.jsonl
     if not may_have_label or "=" not in text or is_path:
         return ModelName(kind, argument if colon else None)
     label, _, rest = text.partition("=")
-    label = compose_text(label.strip())  # one name, whichever system it was typed on
+    label = compose_text(label.strip())  # the same name on every operating system
     if not label or len(label) > MAX_LABEL_CHARS or ":" in label or not label.isprintable():
-        what = f"{label!r} cannot name a model" if label else "a model is given an empty name"
-        cure = f"write NAME={rest}, NAME of up to {MAX_LABEL_CHARS} characters that can be seen, and no colon"
+        what = f"{label!r} cannot name a model" if label else "the name of a model is empty"
+        cure = f"write NAME={rest}; NAME has 1 to {MAX_LABEL_CHARS} visible characters and no colon"
         raise BadInput(what, cure=cure)
     return replace(parse_model_name(rest), label=label)
 
 
 def find_model(name: str) -> tuple[Model, str]:
-    """The kind of model that a full name means (`majority`, `replay:FILE`), and what follows the
+    """Return the kind of model for a full name (`majority`, `replay:FILE`), and the text after the
     colon.
 
-    Raises UnknownName for a name that is not registered, and BadInput where an argument is missing
-    or not taken.
+    Raises UnknownName for a name that is not registered, and BadInput for a missing or superfluous
+    argument.
     """
     parsed = parse_model_name(name)
     head = parsed.kind
@@ -134,12 +134,12 @@ def model(
     - `settings` replaces defaults of the model's settings; an unknown name or a wrong type raises BadInput.
     - `folder` is where a long training stores its state, to resume from it.
     - `score` measures answers to dev, for models that stop early or keep their best state.
-    - `spending` says who shares a budget with it; without it the budget is the model's own.
+    - `spending` names the runs that share a budget with this one; without it, the budget is for this model only.
     """
     kind, argument = find_model(name)
     setup = Setup(argument, seed, settings or {}, folder, progress, score, spending)
     if kind.settings is not None:
         read_settings(kind.settings, setup)
     elif setup.settings:
-        raise BadInput(f"the model {kind.name} has no settings", cure="leave them out")
+        raise BadInput(f"the model {kind.name} has no settings", cure="remove them")
     return kind.make(setup)

@@ -1,8 +1,8 @@
-"""What a model is, and what models share: settings, gold, inputs, seeded order.
+"""The interface of models, and what they share: settings, gold, inputs, seeded order.
 
-A model answers the examples of a task, and perhaps learns from others first. A file beside this one
-declares `MODELS`, a tuple of `Model`: how each is made from a `Setup`. Nothing else is needed to
-add one: `nikawa.models.model("char-linear", seed=1)` makes it, `nikawa run` runs it.
+A model answers the examples of a task; some models first learn from other examples. Each file next
+to this one declares `MODELS`, a tuple of `Model` that says how to make each model from a `Setup`.
+That is all a new model needs: `nikawa.models.model("char-linear", seed=1)` makes it, `nikawa run` runs it.
 """
 
 from __future__ import annotations
@@ -20,38 +20,36 @@ from nikawa.errors import BadInput, missing_extra
 from nikawa.records import Example, Kind, Prediction, Task
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with what is being done, how much of it is done, and the total where that is known."""
+"""Called with the name of the work, the amount that is done, and the total if it is known."""
 
 Scorer = Callable[[Task, Sequence[Example], Sequence[Prediction]], float]
 """The first metric of the task over examples with gold, as a number to maximise."""
 
 
 def ignore_progress(_what: str, _done: int, _total: int | None) -> None:
-    """Report nothing: the `Progress` of callers that give none."""
+    """Report nothing: the default `Progress`."""
 
 
 @dataclass(frozen=True)
 class SpendingScope:
-    """Who pays together: a budget holds for all runs of a command, in whichever process they are
-    done.
-    """
+    """The runs that share a budget: it covers all runs of a command, in any process."""
 
     ledger: Path
-    """The file in which they write down what they pay."""
+    """The file in which the runs record what they pay."""
     run: str
     """The hash of the run that the model is made for."""
     runs: frozenset[str] = frozenset()
-    """The hashes of all runs of the command; empty: the budget is this run's."""
+    """The hashes of all runs of the command; empty: the budget is for this run only."""
     is_running: Callable[[str], bool] = lambda _run: False
-    """Whether a process works on a run now: requests that it has reserved for will end."""
+    """Whether a process is working on a run now, so that its reserved requests will end."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a model is made from; what defines its answers comes first."""
+    """The parts that a model is made from; those that define its answers come first."""
 
     argument: str = ""
-    """What follows the colon of its name: `FILE` of `replay:FILE`."""
+    """The text after the colon of its name: `FILE` in `replay:FILE`."""
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
@@ -62,17 +60,17 @@ class Setup:
     """How good answers are (more is better), for models that stop early or keep their best state.
     """
     spending: SpendingScope | None = None
-    """Who shares the budget, for models that cost money; None: nobody."""
+    """The runs that share the budget, for models that cost money; None: only this run."""
 
 
 @runtime_checkable
 class Predictor(Protocol):
-    """A model that can answer. It sees the inputs that the task names and nothing else."""
+    """A model that can answer. It sees only the inputs that the task names."""
 
     name: str
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """One prediction an example, in the order of the examples."""
+        """One prediction per example, in the order of the examples."""
         ...
 
 
@@ -99,24 +97,24 @@ class Model:
     """The kinds of task it answers."""
     make: Callable[[Setup], Predictor]
     settings: type[msgspec.Struct] | None = None
-    """The settings it takes, with their defaults; None: none at all."""
+    """The settings it takes, with their defaults; None: it has no settings."""
     argument: str = ""
-    """What must follow the colon (`FILE`, `NAME`); empty: the name stands alone."""
+    """The argument after the colon (`FILE`, `NAME`); empty: the name takes no argument."""
     runtime_settings: tuple[str, ...] = ()
-    """Settings that change how the work is done, not its result: they are no part of what defines a
+    """Settings that change how the work is done, but not its result: they do not define a
     run."""
     home: Callable[[str], str] = str
-    """The file or folder that its argument stands for; its content is a part of what defines a run.
+    """The file or folder that its argument names; its content is part of what defines a run.
     """
     check_argument: Callable[[str], None] = lambda _argument: None
     """Raises BadInput for an unusable argument. It is called before a run begins, so it must be
     quick."""
     task_settings: Callable[[Task], Mapping[str, Any]] = lambda _task: {}
-    """Settings that the model would choose by the task. A run stores them: a later version may
+    """Settings that the model chooses by the task. A run stores them: a later version may
     choose others."""
 
     shipped_files: Callable[[Task, Mapping[str, Any]], Mapping[str, str]] = lambda _task, _: {}
-    """Name to digest of the files that come with the model and that its answers to a task rest on
+    """The digest, by name, of the files that come with the model and that its answers depend on
     under these settings, such as a prompt. They define the run."""
 
     @property
@@ -139,7 +137,7 @@ def read_settings(kind: type[S], setup: Setup) -> S:
     for name in setup.settings:
         if name not in known:
             raise BadInput(
-                f"there is no setting {name!r}", cure=f"settings: {', '.join(sorted(known))}"
+                f"there is no setting {name!r}", cure=f"use one of: {', '.join(sorted(known))}"
             )
     try:
         return msgspec.convert(dict(setup.settings), kind)
@@ -148,8 +146,8 @@ def read_settings(kind: type[S], setup: Setup) -> S:
         name = place.rstrip("`")
         what = f"{name}: {reason[:1].lower()}{reason[1:]}" if name else reason
         raise BadInput(
-            f"a setting is wrong: {what}",
-            cure="nikawa run models shows the settings with their defaults",
+            f"a setting is invalid: {what}",
+            cure="run `nikawa run models` to see the settings and their defaults",
         ) from None
 
 
@@ -159,14 +157,14 @@ class Diverged(BadInput):
 
 def not_fitted_error(name: str, task: Task) -> BadInput:
     """The error for a model that must answer before it learned."""
-    return BadInput(f"the model {name} has not learned {task.name}", cure="call fit first")
+    return BadInput(f"the model {name} is not trained on {task.name}", cure="call fit first")
 
 
 def check_kind(name: str, kinds: Sequence[Kind], task: Task) -> None:
     """Raise BadInput for a task of a kind that the model `name` does not answer."""
     if task.kind not in kinds:
         raise BadInput(
-            f"{name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kinds)}"
+            f"{name} does not answer {task.kind} tasks", cure=f"use it for: {', '.join(kinds)}"
         )
 
 
@@ -177,11 +175,11 @@ def get_gold(task: Task, examples: Sequence[Example]) -> list[Any]:
     """
     for example in examples:
         if task.question not in example.gold:
-            what = f"example {example.id!r} has no gold for {task.question!r}"
-            raise BadInput(what, cure="learn from a split whose gold is published")
+            what = f"example {example.id!r} has no gold label for {task.question!r}"
+            raise BadInput(what, cure="train on a split with gold labels")
     if not examples:
         raise BadInput(
-            f"there is nothing to learn {task.name} from", cure="name a split with examples"
+            f"there are no examples to train {task.name} on", cure="name a split with examples"
         )
     return [example.gold[task.question] for example in examples]
 
@@ -190,7 +188,7 @@ def get_text(example: Example, name: str) -> str:
     """The input of this name; raises BadInput if it is not a text."""
     value = example.inputs.get(name)
     if not isinstance(value, str):
-        raise BadInput(f"example {example.id!r} has no text {name!r}", cure="name other inputs")
+        raise BadInput(f"example {example.id!r} has no input {name!r}", cure="name other inputs")
     return value
 
 

@@ -54,7 +54,7 @@ class Baseline:
         self._model_name = read_settings(BaselineSettings, setup).model
         self._model: Predictor | None = None
         if self._model_name == self.name:
-            raise BadInput("baseline cannot stand for itself", cure="name another model")
+            raise BadInput("baseline cannot refer to itself", cure="name another model")
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Make the model of the task and fit it."""
@@ -75,7 +75,7 @@ class Baseline:
 MODELS = (
     Model(
         "baseline",
-        "the best model of the task that needs nothing",
+        "the recommended model for the task; needs no download and no GPU",
         get_args(Kind),
         Baseline,
         BaselineSettings,

@@ -1,10 +1,10 @@
-"""`bertscore:PATH`: how alike two texts are, by the vectors an encoder gives their sub-words,
+"""`bertscore:PATH`: the similarity of two texts by the vectors of their sub-words,
 without training.
 
-Zhang et al. (2020): each sub-word of one text is held against the most similar one of the other
+Zhang et al. (2020): each sub-word of one text is compared with the most similar one of the other
 (cosine); precision and recall are the means over the sub-words of the two texts, weighted by rarity
 (`log((N + 1) / (n + 1))` for a sub-word in n of N texts), and the score is their harmonic mean. The
-answer is that score, 0 to 1, laid on the task's scale.
+answer is that score, 0 to 1, mapped to the task's scale.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BertScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class BertScore:
-    """Compares texts; learns nothing but how rare sub-words are."""
+    """Compares texts; learns only how rare sub-words are."""
 
     name = "bertscore"
 
@@ -61,7 +61,7 @@ class BertScore:
         """Count in how many texts each sub-word occurs."""
         if not examples:
             raise BadInput(
-                f"there is nothing to learn {task.name} from", cure="name a split with examples"
+                f"there are no examples to train {task.name} on", cure="name a split with examples"
             )
         self._load()
         texts = _get_texts(task, examples)
@@ -71,7 +71,7 @@ class BertScore:
         self._weights = self._weigh_subwords(counts, len(texts))
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """The likeness of each pair, on the task's scale."""
+        """The similarity of each pair, on the task's scale."""
         if not examples:
             return []
         if self.settings.idf and self._weights is None:
@@ -109,7 +109,7 @@ class BertScore:
         return [row[0] for row in results]
 
     def _make_rows(self, task: Task, examples: Sequence[Example]) -> Any:
-        """A row an example, a sequence a text."""
+        """One row per example, one sequence per text."""
         from nikawa.models.encoder.batches import Rows
 
         reader, length = self._reader, self.settings.max_length
@@ -128,7 +128,7 @@ class BertScore:
         backbone = open_backbone(source)
         layers = int(backbone.config.num_hidden_layers)
         if not -layers - 1 <= settings.layer <= layers:
-            what = f"{source} has {layers} layers, none of them {settings.layer}"
+            what = f"{source} has {layers} layers; there is no layer {settings.layer}"
             raise BadInput(
                 what, cure=f"set layer to 0 (embeddings) to {layers}, or -1 for the last"
             )
@@ -138,7 +138,7 @@ class BertScore:
         self._model = backbone.model("AutoModel", EncoderSettings()).float().eval()
 
     def _weigh_subwords(self, counts: Counter[int] | None, texts: int) -> np.ndarray:
-        """A weight a sub-word by the number of texts it is in, 1 without counts.
+        """One weight per sub-word by the number of texts it is in, 1 without counts.
 
         Special tokens weigh nothing.
         """
@@ -153,7 +153,7 @@ class BertScore:
 
 
 def compare(vectors: Any, mask: Any, weights: Any) -> Any:
-    """Precision, recall and F1 of pairs of texts that lie one after the other: the second against
+    """Precision, recall and F1 of pairs of adjacent texts: the second against
     the first.
     """
     import torch
@@ -181,7 +181,7 @@ def _get_texts(task: Task, examples: Sequence[Example]) -> list[str]:
     """The first two texts of every example, one after the other."""
     if len(task.inputs) < 2:
         raise BadInput(
-            f"{task.name} shows one text, and likeness is one of two", cure="keep both inputs"
+            f"{task.name} has one input text, and BERTScore compares two", cure="keep both inputs"
         )
     return [get_text(example, name) for example in examples for name in task.inputs[:2]]
 
@@ -189,7 +189,7 @@ def _get_texts(task: Task, examples: Sequence[Example]) -> list[str]:
 MODELS = (
     Model(
         "bertscore",
-        "how alike the vectors of two texts are (BERTScore)",
+        "similarity of the token vectors of two texts (BERTScore)",
         ("similarity",),
         BertScore,
         BertScoreSettings,

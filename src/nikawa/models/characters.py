@@ -60,7 +60,7 @@ class CharLinear(LinearTextModel):
 MODELS = (
     Model(
         "char-linear",
-        "linear on character n-grams of each text",
+        "linear model on character n-grams of each text",
         CharLinear.kinds,
         lambda setup: CharLinear(read_settings(CharSettings, setup), setup.seed),
         settings=CharSettings,

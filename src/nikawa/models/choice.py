@@ -1,9 +1,9 @@
-"""The choice nearest to a question: learned from which characters of right choices go with which of
+"""The choice nearest to a question: learned from the characters that co-occur in right choices and
 their questions.
 
 A choice is described by what it shares with the question, by its length, and by pairs of a bigram
 of the question and an n-gram of the choice (hashed). Logistic regression learns from differences of
-the right choice and each wrong one (pairwise ranking, Herbrich et al. 2000), so that what all
+the right choice and each wrong one (pairwise ranking, Herbrich et al. 2000), so what all
 choices of a question have in common teaches nothing.
 """
 
@@ -51,27 +51,28 @@ class NearestChoice:
         self._weights: Any = None
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
-        """Learn what tells the right choice from the others of its question."""
+        """Learn to distinguish the right choice from the other choices of its question."""
         import numpy as np
         from scipy.sparse import diags
 
         check_kind(self.name, KINDS, task)
         gold = get_gold(task, examples)
         rows, starts = self._make_rows(task, examples)
-        right, wrong = [], []  # rows of right choices and, beside each, of the wrong ones
+        right, wrong = [], []  # rows of right choices and the matching rows of wrong ones
         for example, answer, start in zip(examples, gold, starts, strict=True):
             count = len(_get_choices(example))
             if not isinstance(answer, int) or not 0 <= answer < count:
                 what = f"example {example.id!r} has no choice {answer!r}"
-                raise BadInput(what, cure=f"choices are counted from 0 to {count - 1}")
+                raise BadInput(what, cure=f"use a number from 0 to {count - 1}")
             others = [start + i for i in range(count) if i != answer]
             right += [start + answer] * len(others)
             wrong += others
         if len(right) < 2:
             raise BadInput(
-                "there is no second choice to learn from", cure="add questions with several choices"
+                "every training example has a single choice",
+                cure="add questions with several choices",
             )
-        # Reversing a difference changes nothing that is learned, but scikit-learn wants two classes.
+        # Reversing a difference changes nothing that is learned, but scikit-learn needs two classes.
         signs = np.where(np.arange(len(right)) % 2, -1.0, 1.0)
         rows = diags(signs) @ (rows[right] - rows[wrong])
         self._weights = fit_binary_weights(
@@ -100,7 +101,7 @@ class NearestChoice:
         return predictions
 
     def _make_rows(self, task: Task, examples: Sequence[Example]) -> tuple[Any, list[int]]:
-        """A row a choice, and where the rows of each example start."""
+        """One row per choice, and where the rows of each example start."""
         starts = []
         pairs: list[tuple[str, str]] = []
         for example in examples:
@@ -115,7 +116,7 @@ class NearestChoice:
 
 
 def choice_features(question: str, choice: str) -> Iterator[tuple[str, float]]:
-    """Names and values of the features of a choice beside its question."""
+    """Names and values of the features of a choice and its question."""
     question_bigrams = {question[i : i + 2] for i in range(len(question) - 1)}
     characters = set(choice)
     bigrams = {choice[i : i + 2] for i in range(len(choice) - 1)}
@@ -134,7 +135,9 @@ def _get_choices(example: Example) -> list[str]:
     choices: Any = example.inputs.get("choices")
     is_list = isinstance(choices, list) and bool(choices)
     if not is_list or not all(isinstance(choice, str) for choice in choices):
-        raise BadInput(f"example {example.id!r} has no list of choices", cure="name other inputs")
+        raise BadInput(
+            f"example {example.id!r} has no list of choices", cure="choose inputs with `choices`"
+        )
     texts: list[str] = choices
     return texts
 
@@ -142,7 +145,7 @@ def _get_choices(example: Example) -> list[str]:
 MODELS = (
     Model(
         "nearest-choice",
-        "ranks choices by the characters that go with those of the question",
+        "ranks choices by characters that co-occur with those of the question",
         KINDS,
         lambda setup: NearestChoice(read_settings(ChoiceSettings, setup), setup.seed),
         settings=ChoiceSettings,

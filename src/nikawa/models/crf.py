@@ -4,7 +4,7 @@ Lafferty, McCallum & Pereira (2001): p(y|x) ∝ exp Σ w·f(y[i-1], y[i], x, i),
 an elastic-net penalty (CRFsuite). Tags are B-X, I-X and O over all characters but spaces; a span
 runs from its first tagged character to its last, spaces between them included.
 
-A character is described by its neighbours, their scripts, and its word. Spaces are no positions of
+A character is described by its neighbours, their scripts, and its word. Spaces are not positions of
 their own: they separate words, and an entity that runs over one needs no tag for it.
 """
 
@@ -34,11 +34,11 @@ from nikawa.records import Example, Kind, Prediction, Span, Task
 
 KINDS: tuple[Kind, ...] = ("tagging",)
 MIN_TEXTS_TO_DROP_RARE = 1_000
-"""Texts from which on features that occur too rarely are left out."""
+"""From this number of texts on, rare features are left out."""
 _NGRAMS = ((-1, 1), (0, 2), (-2, 1), (-1, 2), (0, 3), (-3, 1), (0, 4))
 """Where the n-grams of characters around a position start and end."""
 _EDGE = "▁"
-"""Stands for a space, and for what is outside the text."""
+"""Represents a space, and positions outside the text."""
 _PADDING = _EDGE * 4
 
 
@@ -48,7 +48,7 @@ class CrfSettings(msgspec.Struct, frozen=True, kw_only=True):
     iterations: Annotated[int, msgspec.Meta(ge=1)] = 50
     """Steps of L-BFGS at most."""
     least: Annotated[int, msgspec.Meta(ge=1)] = 2
-    """How often a feature is met at least; where there are few texts, all are kept."""
+    """Minimum count of a feature; with few texts, all features are kept."""
     l1: Annotated[float, msgspec.Meta(ge=0)] = 0.2
     """Penalty on the size of weights; what it makes 0 is left out of the model."""
     l2: Annotated[float, msgspec.Meta(ge=0)] = 0.01
@@ -132,7 +132,7 @@ def spans_to_tags(text: str, spans: Sequence[Span], name: str) -> list[str]:
     for span in spans:
         if not 0 <= span.start < span.end <= len(text):
             what = f"example {name!r}: span {span.start}-{span.end} is outside its text"
-            raise BadInput(what, cure="count characters, end exclusive")
+            raise BadInput(what, cure="count in characters; end is exclusive")
         inside = [i for i in range(span.start, span.end) if not text[i].isspace()]
         for i in inside:
             tags[i] = f"{'B' if i == inside[0] else 'I'}-{span.label}"

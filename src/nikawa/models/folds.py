@@ -24,14 +24,14 @@ def predict_out_of_fold(
 ) -> list[Prediction]:
     """Predictions in the order of the examples, each of a model that learned from the other folds.
 
-    `groups` names the group of each example; a group is never parted. Folds have as equal numbers
+    `groups` names the group of each example; a group is never split. Folds have as equal numbers
     of groups as possible, and which group goes where depends on the seed and the group's name.
     Raises BadInput if there are fewer groups than folds.
     """
     names = sorted(set(groups), key=lambda name: draw_number(seed, name))
     if len(names) < folds:
-        what = f"{len(names)} groups cannot be parted into {folds} folds"
-        raise BadInput(what, cure="add examples, or group by something finer")
+        what = f"{len(names)} groups cannot be split into {folds} folds"
+        raise BadInput(what, cure="add examples, or use smaller groups")
     fold_of = {name: place % folds for place, name in enumerate(names)}
     answers: dict[int, Prediction] = {}
     for fold in range(folds):

@@ -2,7 +2,7 @@
 
 - `hash_features`: names of features, hashed into the columns of a sparse matrix.
 - `HashedClassifier`: a classifier on such a matrix.
-- `fit_binary_weights`: the weights that tell two classes apart, for rankers.
+- `fit_binary_weights`: the weights that separate two classes, for rankers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HASH_COLUMNS = 1 << 18
 
 
 def fit_binary_weights(rows: Any, labels: Any, *, strength: float, intercept: bool) -> Any:
-    """A weight a column that tells two classes apart.
+    """One weight per column to separate two classes.
 
     `strength` is the inverse of the penalty on weights. Only columns in use are learned, since hashing leaves most of them empty; the others get 0.
     """

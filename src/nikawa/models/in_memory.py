@@ -1,10 +1,10 @@
-"""Run Python objects as models: `nikawa.run` lends them the kind of model `object:NAME` for one call.
+"""Run Python objects as models: `nikawa.run` registers them as `object:NAME` for one call.
 
 An object needs a method `predict(task, examples)`. One with a method `fit(task, examples)` or `fit(task, examples, dev)` learns
 first. The same object serves all seeds and folds, so `fit` must forget what it learned before.
 
-A stored run cannot tell whether an object answers as it did before. Each call therefore gives its objects a new digest, and
-never takes a run of an earlier call for its own.
+A stored run cannot know whether an object still answers as before. Each call therefore gives its objects a new digest, and
+never reuses a run of an earlier call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Linear models that several baselines stand on; scikit-learn does the work.
+"""Linear models that several baselines use, built on scikit-learn.
 
 - `LinearModel`: logistic or ridge regression on the rows of a matrix, with settings chosen on held-out data.
 - `LinearTextModel`: a model that is a `LinearModel` over features of its own.
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 HELD_OUT_FOLDS = 5
 """Parts of the training data that are held out in turn while settings are chosen."""
 MIN_EXAMPLES_TO_CHOOSE = 100
-"""Examples below which nothing is held out: the choice would be chance."""
+"""Below this number of examples nothing is held out: the choice would be random."""
 MAX_EXAMPLES_TO_CHOOSE = 10_000
-"""Examples that settings are chosen on: enough to tell them apart, and the choice stays quick."""
+"""Examples that choose settings: enough to compare them, and few enough to stay fast."""
 STRENGTHS = (1.0, 4.0, 16.0)
 """Inverse penalties to choose from."""
 THRESHOLDS = tuple(sorted((step / 20 for step in range(1, 20)), key=lambda t: abs(t - 0.5)))
 """How likely the second of two labels must be; of equally good ones the nearest to a half is chosen."""
 TOLERANCE = 1e-5
-"""Largest slope a fit may stop at: tf-idf rows are so small that all weights at 0 would pass a coarser one."""
+"""Tolerance of the solver: tf-idf rows are so small that a coarser one would accept all weights at 0."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class LinearModel:
         self._fitted: Any = None
 
     def fit(self, task: Task, rows: Any, gold: Sequence[Any], keys: Sequence[str]) -> None:
-        """Learn from one row an example; rows with the same key are held out together."""
+        """Learn from one row per example; rows with the same key are held out together."""
         if task.kind == "similarity":
             ridge = load_sklearn("linear_model").Ridge(alpha=self._penalty, solver="lsqr")
             self._fitted = ridge.fit(rows, gold)
@@ -97,7 +97,7 @@ class LinearModel:
         labels = set(gold)
         if len(labels) < 2:
             raise BadInput(
-                f"all examples are {gold[0]!r}: there is nothing to tell apart", cure="add others"
+                f"all examples have the label {gold[0]!r}", cure="add examples with other labels"
             )
         options = self._choose_options(task, rows, gold, keys)
         self._fitted = options.make_classifier().fit(rows, gold)
@@ -152,11 +152,11 @@ class Features(Protocol):
     """What a linear model sees of examples: a matrix with one row each."""
 
     def fit_transform(self, examples: Sequence[Example]) -> Any:
-        """Learn what features there are; one row an example."""
+        """Learn what features there are; one row per example."""
         ...
 
     def transform(self, examples: Sequence[Example]) -> Any:
-        """One row an example, of the features that were learned."""
+        """One row per example, of the features that were learned."""
         ...
 
 

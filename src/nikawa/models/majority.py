@@ -1,4 +1,4 @@
-"""The most frequent answer, or the mean of scores: what a model must beat.
+"""The most frequent answer, or the mean of scores: the baseline that a model must beat.
 
 Where an answer belongs to its own text it is the most frequent of its parts: no span for tagging
 (most characters are in none), the most frequent distance to the head and the most frequent label
@@ -87,7 +87,7 @@ def _make_usual_tree(distance: int, label: str, example: Example) -> dict[str, A
     """Every word depends on the one at this distance, or on the outermost one, which is the root."""
     words = example.inputs.get("words")
     if not isinstance(words, list):
-        raise BadInput(f"example {example.id!r} has no words", cure="name other inputs")
+        raise BadInput(f"example {example.id!r} has no words", cure="choose other inputs")
     count = len(words)
     root = count if distance > 0 else 1
     heads = []

@@ -120,14 +120,14 @@ class OverlapFeatures:
         )
 
     def fit_transform(self, examples: Sequence[Example]) -> Any:
-        """Learn how rare n-grams are, and the scale of the figures; one row an example."""
+        """Learn how rare n-grams are, and the scale of the figures; one row per example."""
         left, right = self._split(examples)
         counts = self._overlap.fit(left, right).counts(left, right)
         figures = self._overlap.figures(left, right, counts)
         return self.make_rows(self._products.fit_transform(figures), figures, counts)
 
     def transform(self, examples: Sequence[Example]) -> Any:
-        """One row an example."""
+        """One row per example."""
         left, right = self._split(examples)
         counts = self._overlap.counts(left, right)
         figures = self._overlap.figures(left, right, counts)
@@ -203,7 +203,7 @@ class Overlap:
     def figures(
         self, left: Sequence[str], right: Sequence[str], counts: tuple[Any, Any, Any]
     ) -> Floats:
-        """One row a pair: shares of each side, of both, of the longest subsequence; lengths.
+        """One row per pair: shares of each side, of both, of the longest subsequence; lengths.
 
         The first is Dice's.
         """
@@ -253,14 +253,14 @@ def _divide(part: Floats, whole: Floats) -> Floats:
 MODELS = (
     Model(
         "char-overlap",
-        "similarity by the characters two texts share",
+        "similarity by shared characters of two texts",
         CharOverlap.kinds,
         lambda setup: CharOverlap(read_settings(OverlapSettings, setup), setup.seed),
         settings=OverlapSettings,
     ),
     Model(
         "pair-linear",
-        "linear on what two texts share and what only one of them has",
+        "linear model on shared and unshared parts of two texts",
         PairLinear.kinds,
         lambda setup: PairLinear(read_settings(PairSettings, setup), setup.seed),
         settings=PairSettings,

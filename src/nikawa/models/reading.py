@@ -2,10 +2,10 @@
 ranked linearly.
 
 A Hangul word may also end one or two characters early, where a particle may begin; no analyser is
-used. A candidate is described by how much of the question stands around it, by its length and
-place, by its edges, and by its shape and last character beside each cue of the question (n-grams
-frequent in questions: 何年, 誰が, どこ are learned, not listed). Logistic regression tells right
-candidates from wrong ones drawn at random. Where some training questions have no answer, a best
+used. A candidate is described by the words of the question around it, by its length and
+place, by its edges, and by its shape and last character combined with each cue of the question (n-grams
+frequent in questions: 何年, 誰が, どこ are learned, not listed). Logistic regression separates right
+candidates from random wrong ones. Where some training questions have no answer, a best
 score below a threshold, learned on held-out questions, answers "".
 
 Everything about the candidates of one text is computed at once, in arrays.
@@ -50,7 +50,7 @@ NO_CUE = 1
 HELD_OUT_ONE_IN = 5
 """One question in so many is held out to learn when not to answer."""
 TITLE_SEPARATOR = " [SEP] "
-"""Stands between title and paragraph in some datasets; the title is no evidence."""
+"""Separates title and paragraph in some datasets; the title does not count as evidence."""
 _RUN = re.compile(
     r"(?P<han>[一-鿿々〆ヶ]+)|(?P<kata>[ァ-ヺー・]+)|(?P<hira>[ぁ-ゖ]+)|(?P<hangul>[가-힣]+)|(?P<latin>[A-Za-zＡ-Ｚａ-ｚ]+)"
     r"|(?P<digit>[0-9０-９.,，．]*[0-9０-９])|(?P<blank>\s+)|(?P<opens>[「『《（(【〈“\"'‘])|(?P<stops>[。！？!?\n])|(?P<other>.)",
@@ -77,7 +77,7 @@ class ReadingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     questions: Annotated[int, msgspec.Meta(ge=1)] = 8_000
     """Questions learned from at most, drawn by the seed."""
     wrong: Annotated[int, msgspec.Meta(ge=1)] = 25
-    """Wrong candidates a question, drawn by the seed."""
+    """Wrong candidates per question, drawn by the seed."""
     cues: Annotated[int, msgspec.Meta(ge=0)] = 400
     """N-grams of questions that count as cues: the most frequent ones."""
     strength: Annotated[float, msgspec.Meta(gt=0)] = 0.3
@@ -104,7 +104,7 @@ class SpanOverlap:
         for name in ("context", "question"):
             if name not in task.inputs:
                 raise BadInput(
-                    f"{self.name} needs the {name}", cure=f"keep {name} among the inputs"
+                    f"{self.name} needs the input {name}", cure=f"keep {name} among the inputs"
                 )
         shuffled = sorted(examples, key=lambda e: (draw_number(self._seed, e.id), e.id))
         chosen = shuffled[: self._settings.questions]
@@ -134,7 +134,7 @@ class SpanOverlap:
         return predictions
 
     def _find_best(self, example: Example) -> tuple[str, float]:
-        """The best candidate and its score; the whole text where there is none."""
+        """The best candidate and its score; the whole text if there is no candidate."""
         candidates = find_candidates(get_text(example, "context"))
         if not len(candidates.starts):
             return candidates.body[candidates.first :].strip(), float("-inf")
@@ -177,7 +177,7 @@ class SpanOverlap:
         self._rarity[""] = log(1 + len(texts)) + 0.1
 
     def _learn_weights(self, task: Task, examples: Sequence[Example]) -> Any:
-        """The weights that tell right candidates from wrong ones, drawn question by question."""
+        """The weights that separate right candidates from wrong ones, drawn question by question."""
         import numpy as np
         from scipy.sparse import csr_matrix, hstack
 
@@ -195,8 +195,8 @@ class SpanOverlap:
             counts += [ids.shape[1]] * len(which)
             labels += right
         if len(set(labels)) < 2:
-            what = "no answer is a piece of its text that begins and ends where the script changes"
-            raise BadInput(what, cure="give more examples, with answers as the context spells them")
+            what = "no gold answer is a span of its context that begins and ends where the script changes"
+            raise BadInput(what, cure="add examples whose answers are spelled as in the context")
         ends = np.concatenate([[0], np.cumsum(counts)])
         column = np.concatenate(columns)
         sparse = csr_matrix((np.ones(len(column)), column, ends), shape=(len(labels), 1 << BITS))
@@ -204,7 +204,7 @@ class SpanOverlap:
         return fit_binary_weights(rows, labels, strength=self._settings.strength, intercept=True)
 
     def _draw_candidates(self, task: Task, example: Example) -> tuple[list[int], list[int]]:
-        """Candidates to learn from (every right one, some wrong ones), and which of them are right."""
+        """Candidates to learn from (every right one, some wrong ones), and whether each is right."""
         import numpy as np
 
         candidates = find_candidates(get_text(example, "context"))
@@ -216,7 +216,7 @@ class SpanOverlap:
         return [*right, *some], [1] * len(right) + [0] * len(some)
 
     def _learn_threshold(self, task: Task, held_out: Sequence[Example]) -> float:
-        """The threshold under which most held-out questions are answered rightly, "" among the
+        """The threshold under which most held-out questions are answered correctly, "" among the
         answers.
         """
         ranked = []
@@ -234,7 +234,7 @@ class SpanOverlap:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The spans of a text that may answer, as arrays with one entry a candidate."""
+    """The spans of a text that may answer, as arrays with one entry per candidate."""
 
     body: str
     first: int
@@ -302,7 +302,7 @@ def _list_candidates_from(
 
 
 def overlap_features(candidates: Candidates, question: str, rarity: dict[str, float]) -> Floats:
-    """One row a candidate: how much of the question stands around it and in it, its length and
+    """One row per candidate: how much of the question is around it and in it, its length and
     place.
 
     `rarity` is the weight of each bigram; that of "" is the weight of bigrams it lacks.
@@ -349,7 +349,7 @@ def overlap_features(candidates: Candidates, question: str, rarity: dict[str, fl
 def hashed_features(
     candidates: Candidates, cues: Ints, which: Sequence[int] | slice = slice(None)
 ) -> Ints:
-    """One row a candidate, of all or of `which`: numbers of its features, alone and beside each
+    """One row per candidate, of all or of `which`: numbers of its features, alone and combined with each
     cue.
     """
     import numpy as np
@@ -397,7 +397,7 @@ def _hash(values: Ints, salt: int) -> Ints:
 MODELS = (
     Model(
         "span-overlap",
-        "ranks pieces of the text by the question around them and by their shape",
+        "ranks spans of the text by nearby question words and by their shape",
         KINDS,
         lambda setup: SpanOverlap(read_settings(ReadingSettings, setup), setup.seed),
         settings=ReadingSettings,

@@ -95,7 +95,7 @@ def _describe(task: Task, example: Example) -> list[str]:
         size = len(text) if isinstance(text, str) else float("inf")
         if not isinstance(span, Span) or not 0 <= span.start < span.end <= size:
             what = f"example {example.id!r} has no {role} within its text"
-            raise BadInput(what, cure="give the entity as start, end (exclusive) and label")
+            raise BadInput(what, cure="write the entity as start, end (exclusive) and label")
     return relation_features(inputs)
 
 
@@ -112,9 +112,7 @@ def relation_features(inputs: Mapping[str, Any]) -> list[str]:
         features += [f"{role}:{name}" for name in entity_features(text, span)]
     if len(entities) == 2:
         features += pair_features(text, entities["subject"], entities["object"], pair)
-    masked = (
-        text  # without the letters of the entities, so that n-grams tell what is said about them
-    )
+    masked = text  # without the letters of the entities, so that n-grams describe their context
     for span in sorted(entities.values(), key=lambda span: -span.start):
         masked = f"{masked[: span.start]}\N{WHITE SQUARE}{masked[span.end :]}"
     features += [f"all={gram}" for gram in char_ngrams(masked, 2, 3)]
@@ -122,7 +120,7 @@ def relation_features(inputs: Mapping[str, Any]) -> list[str]:
 
 
 def entity_features(text: str, span: Span) -> Iterator[str]:
-    """The entity itself, and what is directly beside it: particles and titles follow, modifiers
+    """The entity itself, and the text directly next to it: particles and titles follow, modifiers
     precede.
     """
     surface = text[span.start : span.end]
@@ -175,7 +173,7 @@ def pair_features(text: str, subject: Span, other: Span, pair: str) -> Iterator[
 MODELS = (
     Model(
         "relation-context",
-        "linear on two entities and the text around them",
+        "linear model on two entities and the text around them",
         KINDS,
         lambda setup: RelationContext(read_settings(RelationSettings, setup), setup.seed),
         RelationSettings,

@@ -1,4 +1,4 @@
-"""`replay:FILE`: the answers of a file, of any form that `nikawa score` reads, as if a model gave
+"""`replay:FILE`: the answers of a file in any form that `nikawa score` reads, as if a model gave
 them.
 """
 
@@ -19,13 +19,13 @@ class ReplaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """The settings of `replay:FILE`."""
 
     extract: tuple[str, ...] = ()
-    """Regular expressions that take the answer out of a longer text, one after the other."""
+    """Regular expressions that extract the answer from a longer text, tried in order."""
     form: str = ""
-    """The form of the file, as `nikawa score --form` takes it; empty: as its content says."""
+    """The form of the file, as `nikawa score --form` takes it; empty: detected from its content."""
 
 
 class Replay:
-    """Looks answers up by id; an example that the file lacks gets no answer, with the reason."""
+    """Looks answers up by id; an example that is not in the file gets no answer, with the reason."""
 
     name = "replay"
 
@@ -53,8 +53,8 @@ class Replay:
             extract=self._extract,
         )
         if examples and not answers.predictions:
-            what = f"none of its ids is among the {len(examples)} examples ({len(answers.unknown)} unknown)"
-            cure = "check the task and the split it answers; where the task has further sets, answer those as well"
+            what = f"none of its {len(answers.unknown)} ids is among the {len(examples)} examples"
+            cure = "check the task and the split; if the task has further sets, add answers to them"
             raise BadInput(what, file=self._path, cure=cure)
         return [
             answers.predictions.get(example.id)
@@ -66,7 +66,7 @@ class Replay:
 MODELS = (
     Model(
         "replay",
-        "the answers of a file, of any tool",
+        "answers from a file, written by any tool",
         get_args(Kind),
         Replay,
         settings=ReplaySettings,

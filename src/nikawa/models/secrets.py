@@ -1,13 +1,13 @@
-"""Keys and passwords in the settings of models: sent where they belong, and kept out of all that is stored or shown.
+"""Keys and passwords in the settings of models: sent to the server, and kept out of everything that is stored or shown.
 
-A server may want a key in a field of its own (`--set 'extra={"api_key": …}'`). What defines a run has `MASK` in its
+A server may need a key in a separate field (`--set 'extra={"api_key": …}'`). The definition of a run has `MASK` in its
 place: the run's files, its hash, the journal of replies, reports and messages are the same under any key. The real
-values travel beside, in memory, and are put back when a model is made.
+values are passed along in memory, and inserted when a model is made.
 
-A value is a secret by the name it stands under (`api_key`, `Authorization`, `token`, `password`, … at any depth), by its
-form (`Bearer …`, an address with a password), or because the environment variable of the key holds the same. The
-names of a model's own special tokens (`stop_token`) and counts of tokens are no secrets: they change answers, and so
-must count in the hash.
+A value is a secret because of its name (`api_key`, `Authorization`, `token`, `password`, … at any depth), its
+form (`Bearer …`, an address with a password), or because the environment variable of the key has the same value. The
+names of a model's own special tokens (`stop_token`) and counts of tokens are not secrets: they change answers, so they
+must be part of the hash.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nikawa.errors import BadInput
 
 MASK = "[secret]"
 MIN_SECRET_CHARS = 4
-"""Characters of a value of the environment below which it is no key: it would be found in ordinary words."""
+"""Minimum characters of a key in the environment: a shorter one would match ordinary words."""
 _PASSWORDS = {"secret", "secrets", "password", "passwords", "passwd", "passphrase", "pwd"}
 _SECRET_WORDS = _PASSWORDS | {
     "apikey", "apikeys", "auth", "authentication", "authorization", "bearer", "cookie", "cookies", "credential",
@@ -32,16 +32,16 @@ _OWN_TOKENS = {
     "begin", "bos", "cls", "decoder", "end", "eos", "eot", "first", "image", "last", "mask", "pad", "sep", "special",
     "start", "stop", "think", "unk",
 }  # fmt: skip
-"""What comes before `token` where it is one of a vocabulary."""
+"""Words before `token` that mean a token of a vocabulary."""
 _TOKENS = {"access", "api", "auth", "bearer", "refresh", "session"}
-"""What comes before `tokens` where they are keys; else they are counted, or are a model's."""
+"""Words before `tokens` that mean keys; otherwise tokens are counted, or belong to a model."""
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _FORM = re.compile(r"(?i)\s*(?:bearer|basic)\s+\S{4,}|\S*://[^/\s:@]*:[^/\s@]+@")
 _REFERENCE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what stands under a name is a secret.
+    """Whether the value of a setting with this name is a secret.
 
     >>> [is_secret_name(name) for name in ("api_key", "X-Api-Key", "accessToken", "stop_token", "max_tokens", "key_env")]
     [True, True, True, False, False, False]
@@ -58,7 +58,7 @@ def is_secret_name(name: str) -> bool:
 def mask_secrets(value: Any, known: Collection[str] = (), name: str = "") -> Any:
     """A copy of plain settings with `MASK` for every secret.
 
-    `known` are further secrets, which may stand anywhere; `name` is what the value stands under.
+    `known` are further secrets, which may occur anywhere; `name` is the name of the value.
 
     >>> mask_secrets({"extra": {"api_key": "abc", "top_k": 3, "headers": {"Cookie": "a"}}})
     {'extra': {'api_key': '[secret]', 'top_k': 3, 'headers': {'Cookie': '[secret]'}}}
@@ -78,9 +78,9 @@ def mask_secrets(value: Any, known: Collection[str] = (), name: str = "") -> Any
 
 
 def restore_secrets(masked: Any, given: Any, name: str = "a setting") -> Any:
-    """The settings of a stored run with the secrets that were given for it, which stand at the same places.
+    """The settings of a stored run with the secrets that were passed for it, at the same places.
 
-    Raises BadInput where one was not given.
+    Raises BadInput if one is missing.
     """
     if isinstance(masked, Mapping):
         inside = given if isinstance(given, Mapping) else {}
@@ -92,8 +92,8 @@ def restore_secrets(masked: Any, given: Any, name: str = "a setting") -> Any:
     if masked != MASK:
         return masked
     if given is None:
-        cure = "give it again as when the run was begun: secrets are not stored"
-        raise BadInput(f"the secret {name} is not known", cure=cure)
+        cure = "pass it again as when you started the run: secrets are not stored"
+        raise BadInput(f"the secret {name} is missing", cure=cure)
     return given
 
 
@@ -123,7 +123,7 @@ def environment_secrets(settings: Mapping[str, Any]) -> list[str]:
 
 
 def fill_in_secrets(value: Any, name: str = "") -> Any:
-    """Settings in which a secret that is written `$NAME` comes from the environment: it was on no command line.
+    """Settings in which a secret written as `$NAME` comes from the environment, so that no command line contains it.
 
     Raises BadInput where the variable is not set.
     """
@@ -136,5 +136,7 @@ def fill_in_secrets(value: Any, name: str = "") -> Any:
         return value
     variable = reference[1]
     if not os.environ.get(variable):
-        raise BadInput(f"{name} names the variable {variable}, which is not set", cure="set it")
+        raise BadInput(
+            f"{name} names the variable {variable}, which is not set", cure="set the variable"
+        )
     return os.environ[variable]

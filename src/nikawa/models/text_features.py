@@ -11,7 +11,7 @@ from nikawa.models.base import get_text, load_sklearn
 from nikawa.records import Example
 
 MIN_EXAMPLES_TO_DROP_RARE = 20_000
-"""Examples from which on n-grams that occur in a single one are left out."""
+"""From this number of examples on, n-grams that occur in one example only are left out."""
 _SCRIPTS = (
     ("HANGUL SYLLABLE", "H"),
     ("HANGUL", "J"),
@@ -67,7 +67,7 @@ class CharNgrams:
         self._vectorizers: dict[str, Any] = {}
 
     def fit_transform(self, examples: Sequence[Example]) -> Any:
-        """Learn which n-grams each input has; one row an example."""
+        """Learn which n-grams each input has; one row per example."""
         vectorizer = load_sklearn("feature_extraction.text").TfidfVectorizer
         for name in self._names:
             self._vectorizers[name] = vectorizer(
@@ -79,7 +79,7 @@ class CharNgrams:
         return self.transform(examples)
 
     def transform(self, examples: Sequence[Example]) -> Any:
-        """One row an example."""
+        """One row per example."""
         from scipy.sparse import hstack  # scikit-learn itself needs scipy
 
         parts = [

@@ -1,1 +1,1 @@
-"""From raw text to a small encoder: prepared text, a vocabulary, packed pieces, weights."""
+"""From raw text to a small encoder: prepared text, a vocabulary, packed tokens, weights."""

@@ -1,5 +1,5 @@
 """Batches to learn from: windows of a packed stream, and whole words masked in them, drawn where
-the data lies.
+holds the data.
 
 The order of a round over the text, and where its windows begin, come from (seed, length, round)
 alone, so any step can be looked up without the ones before it.
@@ -27,7 +27,7 @@ _CHOICE, _FATE, _OTHER = 0x1F12_3BB5, 0x3C6E_F372, 0x5A1D_4C27
 
 @dataclass(frozen=True)
 class MaskVocabulary:
-    """What masking must know of a vocabulary: `first` to `end` are the tokens that may stand in for
+    """The parts of a vocabulary that masking needs: `first` to `end` are the tokens that may replace
     another.
     """
 
@@ -51,7 +51,7 @@ class MaskedBatch:
     """Windows with words hidden."""
     at: Any
     gold: Any
-    """The tokens that stood at these places."""
+    """The original tokens at these places."""
     weight: Any
 
 
@@ -66,15 +66,15 @@ class WindowOrder:
     ) -> None:
         self.span, self.rows, self.seed = length - 2, rows, seed
         if tokens < self.span:
-            what = f"holds {tokens:,} pieces, a window takes {self.span}"
-            raise BadInput(what, file=file, cure="give more text")
+            what = f"has {tokens:,} tokens, but a window needs {self.span}"
+            raise BadInput(what, file=file, cure="add text")
         self.windows = max(1, tokens // self.span - 1)
         """Windows of a round."""
         self._slack = tokens - self.windows * self.span
         self._last_round: tuple[int, np.ndarray] | None = None
 
     def starts(self, first: int, steps: int) -> np.ndarray:
-        """The beginnings of the windows of steps `first` to `first + steps`, a row a step."""
+        """The beginnings of the windows of steps `first` to `first + steps`, one row per step."""
         places = np.arange(first * self.rows, (first + steps) * self.rows)
         rounds = places // self.windows
         starts = np.empty(len(places), dtype=np.int64)
@@ -104,7 +104,7 @@ def cut_windows(
 
     inside = torch.arange(length - 2, device=starts.device)
     windows = stream[starts[:, None] + inside].long()
-    # the stream holds twice the id, plus one where a word begins
+    # the stream stores twice the id, plus one if a word begins
     ids = pad(windows >> 1, (1, 0), value=vocabulary.cls)
     ids = pad(ids, (0, 1), value=vocabulary.sep)
     begins = (windows & 1).bool()
@@ -116,7 +116,7 @@ def mask_words(
 ) -> MaskedBatch:
     """Choose and hide words of windows `ids` whose words begin where `begins` is true.
 
-    `step` is a tensor with the number of the step, so that a captured graph draws anew each time;
+    `step` is a tensor with the number of the step, so that a captured graph draws again each time;
     `share` of the tokens are predicted.
     """
     import torch

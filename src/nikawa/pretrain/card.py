@@ -1,6 +1,6 @@
-"""A finished encoder: its figures, its card, and the folder that holds them with the weights.
+"""A finished encoder: its figures, its card, and the folder with them and the weights.
 
-The card says what the encoder is, from what it was made, how good it is, what it is not for, and
+The card describes the encoder, its sources, its quality, its limits, and
 the command that makes it again.
 """
 
@@ -41,7 +41,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What a training measured."""
 
     settings: TrainSettings
-    """With the number of steps that were made, whatever was asked for."""
+    """With the number of steps that were made, whatever was requested."""
     parameters: int
     vocabulary: int
     text_pieces: int
@@ -63,13 +63,13 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     loss: float | None = None
     """Mean loss on the text since the evaluation before the last."""
     heldout: float | None = None
-    """Loss on held-out text at the end, in nats a masked token."""
+    """Loss on held-out text at the end, in nats per masked token."""
     accuracy: float | None = None
-    """Share of the masked tokens of held-out text that are predicted right."""
+    """Share of the masked tokens of held-out text that are predicted correctly."""
     history: list[dict[str, float]] = msgspec.field(default_factory=list)
     """Step, loss, held-out loss and accuracy at each evaluation."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """What could not be had, such as a faster kernel."""
+    """Things that were not available, such as a faster kernel."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def write_model(
 ) -> None:
     """Put the model, its tokenizer, its card and its figures into `out`; what else is there stays.
 
-    All files are replaced together or none is. Raises `BadInput` where `out` holds a model and
+    All files are replaced together, or no file is. Raises `BadInput` if `out` contains a model and
     `overwrite` is false.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -132,13 +132,15 @@ def save_weights(model: Any, place: Path) -> None:
     try:
         model.save_pretrained(place)
     except SafetensorError as problem:  # a full disk, in the words of another language
-        cure = "make room, then give the same command again"
+        cure = "free some space, then run the same command again"
         raise BadInput(f"cannot be written: {problem}", file=place, cure=cure) from None
     finally:
         logging.set_verbosity(before)
         if had_bars:
             logging.enable_progress_bar()
-    for path in place.glob("model*.safetensors"):  # the library lets nobody else read them
+    for path in place.glob(
+        "model*.safetensors"
+    ):  # the library makes them readable for the owner only
         path.chmod((place / CONFIG_FILE).stat().st_mode & 0o777)
 
 
@@ -146,14 +148,14 @@ def read_figures(folder: Path) -> Figures:
     """The figures of a finished model."""
     path = folder / FIGURES_FILE
     if not path.is_file():
-        what = "holds no encoder made by nikawa pretrain"
-        raise BadInput(what, file=folder, cure="name its folder")
+        what = "contains no encoder made by nikawa pretrain"
+        raise BadInput(what, file=folder, cure="pass the folder of one")
     return read_json(path, Figures)
 
 
 def read_credits(path: Path) -> str:
     """The text of a file that names sources."""
-    cure = "name the file that credits the sources"
+    cure = "pass the file that credits the sources"
     if not path.exists():
         raise BadInput("no such file", file=path, cure=cure)
     try:
@@ -171,7 +173,7 @@ def render_card(facts: CardFacts, figures: Figures) -> str:
 
     {shlex.join(["nikawa", "run", "--tasks", task, "--model", model])}
 
-with any other task in the place of that one, or `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)` with transformers. Made again by
+Any other task works too. With transformers, use `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)`. This command made the encoder:
 
     {facts.command}
 """
@@ -206,14 +208,15 @@ tags: [nikawa, modernbert]
 # {facts.name}
 
 A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size.layers} layers of {size.width}, {size.heads} heads,
-{figures.vocabulary:,} pieces, inputs of up to {MAX_INPUT_TOKENS}), a plain `ModernBertForMaskedLM`.
+{figures.vocabulary:,} tokens, inputs of up to {MAX_INPUT_TOKENS} tokens), a plain `ModernBertForMaskedLM`.
 """
 
 
 def _training_rows(figures: Figures) -> list[tuple[str, str]]:
-    """What the card's table says of the training: a name and a value each row."""
+    """The rows of the card's table about the training: one name and one value each."""
     settings = figures.settings
-    times = figures.pieces / max(1, figures.text_pieces)
+    trained = figures.pieces
+    times = trained / max(1, figures.text_pieces)
     shares = ", ".join(
         f"{share:.0%} at {length}" for length, share in settings.lengths if share > 0
     )
@@ -222,20 +225,20 @@ def _training_rows(figures: Figures) -> list[tuple[str, str]]:
     if figures.threads:
         device += f", {figures.threads} thread{'s' * (figures.threads > 1)}"
     rows = [
-        ("text", f"{figures.text_pieces:,} pieces"),
-        ("learned from", f"{figures.pieces:,} pieces ({times:.1f} times the text)"),
-        ("steps", f"{figures.steps:,} of {settings.batch:,} pieces; {shares}"),
-        ("objective", f"whole words masked, {settings.mask:.0%} of the pieces"),
+        ("text", f"{figures.text_pieces:,} tokens"),
+        ("trained on", f"{trained:,} tokens ({times:.1f} times the text)"),
+        ("steps", f"{figures.steps:,} of {settings.batch:,} tokens; {shares}"),
+        ("objective", f"whole-word masking, {settings.mask:.0%} of the tokens"),
         ("learning rate", rate),
         ("device", device),
-        ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} pieces a second"),
+        ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} tokens per second"),
     ]
     if figures.share_of_peak is not None:
-        rows.append(("share of the card's peak", f"{figures.share_of_peak:.1%}"))
+        rows.append(("share of the GPU's peak", f"{figures.share_of_peak:.1%}"))
     if figures.heldout is not None and figures.accuracy is not None:
         baseline = "" if figures.unigram is None else f" ({figures.unigram:.3f} by frequency alone)"
-        rows.append(("held-out loss of masked pieces", f"{figures.heldout:.3f} nats{baseline}"))
-        rows.append(("held-out pieces predicted right", f"{figures.accuracy:.1%}"))
+        rows.append(("held-out loss on masked tokens", f"{figures.heldout:.3f} nats{baseline}"))
+        rows.append(("held-out masked tokens predicted correctly", f"{figures.accuracy:.1%}"))
     return [*rows, *(("note", note) for note in figures.notes)]
 
 
@@ -249,8 +252,8 @@ def _text_rows(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
             shown += f" and {len(names) - MAX_FILES_SHOWN} more"
         rows.append(("text: files", shown))
     if "run" in corpus and "short" in corpus:
-        what = f"lines that share {corpus['run']} characters with a benchmark, or hold a whole text of {corpus['short']} or more"
-        rows.append(("text: taken out", what))
+        what = f"lines that share {corpus['run']} characters with a benchmark, or contain a whole benchmark text of {corpus['short']} or more"
+        rows.append(("text: removed", what))
     return rows
 
 
@@ -283,9 +286,9 @@ def _render_end(facts: CardFacts) -> str:
     notes = "".join(f"- {note}\n" for note in facts.notes)
     limits = f"""## Limits
 
-- Small and trained for minutes on little text: a start for fine-tuning and for studies, not a rival of large models.
-- It fills gaps and reads; it does not write text, and nothing it says of people or facts should be relied on.
-- Its text has the biases of its sources, which it repeats. Personal data was replaced by rules, which miss some.
+- It is small and was trained for minutes on little text. Use it for fine-tuning and studies; it does not compete with large models.
+- It fills gaps and reads text. It does not write text. Do not rely on anything it predicts about people or facts.
+- It repeats the biases of its sources. Personal data was replaced by rules, which miss some.
 {notes}"""
     if facts.sources is None:
         return limits

@@ -16,7 +16,7 @@ STATE_FILE = "state.safetensors"
 
 
 class TrainingProgress(msgspec.Struct):
-    """Where a training stands; `total` is fixed at its start, whatever the clock says later."""
+    """The progress of a training; `total` is fixed at its start, whatever the clock shows later."""
 
     key: str
     """Identifies the training: see `training.training_key`."""
@@ -28,7 +28,7 @@ class TrainingProgress(msgspec.Struct):
     seconds: float = 0.0
     """Time spent on steps."""
     looks: int = 0
-    """How often held-out text is evaluated, where the minutes decide; else as the settings say."""
+    """How often held-out text is evaluated, if the minutes decide; otherwise as in the settings."""
     history: list[dict[str, float]] = msgspec.field(default_factory=list)
     notes: list[str] = msgspec.field(default_factory=list)
 
@@ -46,7 +46,7 @@ def save_state(folder: Path, tensors: dict[str, Any], progress: TrainingProgress
 
 
 def load_state(folder: Path, key: str) -> tuple[dict[str, Any], TrainingProgress] | None:
-    """The state a training of this key left; None where there is none, or another's."""
+    """The state of a training with this key; None without one, or if it has another key."""
     with _open_state(folder) as state:
         if state is None or state[1].key != key:
             return None
@@ -55,14 +55,14 @@ def load_state(folder: Path, key: str) -> tuple[dict[str, Any], TrainingProgress
 
 
 def read_progress(folder: Path) -> TrainingProgress | None:
-    """Where the training stands that left its state here."""
+    """The progress of the training whose state is here."""
     with _open_state(folder) as state:
         return None if state is None else state[1]
 
 
 @contextmanager
 def _open_state(folder: Path) -> Iterator[tuple[Any, TrainingProgress] | None]:
-    """The state that is kept in a folder, open; None where there is none."""
+    """The state in a folder, open; None without one."""
     path = folder / STATE_FILE
     if not path.is_file():
         yield None
@@ -73,5 +73,5 @@ def _open_state(folder: Path) -> Iterator[tuple[Any, TrainingProgress] | None]:
         with safe_open(path, framework="pt") as file:
             yield file, msgspec.json.decode(file.metadata()["marks"], type=TrainingProgress)
     except (SafetensorError, KeyError, TypeError, msgspec.DecodeError):
-        what = "the state of the training cannot be read"
-        raise BadInput(what, file=path, cure="remove the file to start again") from None
+        what = "the training state cannot be read"
+        raise BadInput(what, file=path, cure="remove the file to train from the start") from None

@@ -1,9 +1,9 @@
-"""Lines that hold text of a benchmark: runs of characters shared with it, found by hashes, many
+"""Lines that contain text of a benchmark: runs of characters shared with it, found by hashes, many
 lines at a time.
 
 White space means nothing in Japanese and little in Korean, so texts are compared as NFKC, small
 letters, letters and digits only. A line goes when it shares a run of `RUN_CHARS` such characters
-with a benchmark text, or holds a whole text of `MIN_TEXT_CHARS` to `RUN_CHARS` characters. Nothing
+with a benchmark text, or contains a whole text of `MIN_TEXT_CHARS` to `RUN_CHARS` characters. Nothing
 of a text is kept but hashes.
 """
 
@@ -57,22 +57,22 @@ class BenchmarkText(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchmarkTexts:
-    """Every text of every benchmark at hand, and of further files.
+    """Every text of every available benchmark, and of further files.
 
     A call yields them, dataset by dataset.
     """
 
     data: Path | None = None
     against: tuple[str, ...] = ()
-    """Datasets, records files or plain text files beside those found."""
+    """Datasets, records files or plain text files in addition to those found."""
 
     def has_published(self) -> bool:
-        """Whether the data folder holds any benchmark, beside those that come with the package."""
+        """Whether the data folder contains a benchmark, in addition to those that come with the package."""
         published = [benchmark for benchmark in benchmarks().values() if benchmark.repository]
         return any(files_here(benchmark, self.data) for benchmark in published)
 
     def names(self) -> list[str]:
-        """What identifies the texts: names of the benchmarks at hand and of further datasets,
+        """The identity of the texts: names of the available benchmarks and of further datasets,
         fingerprints of further files.
         """
         names = [b.name for b in benchmarks().values() if files_here(b, self.data)]
@@ -92,8 +92,8 @@ class BenchmarkTexts:
                 is_empty = False
                 yield text
             if is_empty:
-                cure = "name another with --against, or none"
-                raise BadInput("holds no text to compare with", file=spec, cure=cure)
+                cure = "pass another one with --against, or leave the option out"
+                raise BadInput("contains no text to compare with", file=spec, cure=cure)
 
     def _read_further(self, spec: str) -> Iterator[BenchmarkText]:
         """The texts of a dataset, or the lines of a plain text file, that `against` names."""
@@ -106,7 +106,7 @@ class BenchmarkTexts:
                 yield BenchmarkText(path.name, f"{path.name}:{number}", line)
 
     def by_benchmark(self, language: str) -> Iterator[tuple[str, list[str]]]:
-        """The distinct texts of each benchmark of a language that is at hand."""
+        """The distinct texts of each available benchmark of a language."""
         for benchmark in benchmarks().values():
             if benchmark.language == language and files_here(benchmark, self.data):
                 texts = dataset_texts(load(benchmark.name, data=self.data))
@@ -196,7 +196,7 @@ def build_index(texts: Iterable[BenchmarkText]) -> Index:
 
 
 def _hash_texts(texts: Sequence[str]) -> Words:
-    """The hashes of all runs that lie inside one of the texts, each once."""
+    """The hashes of all runs inside one of the texts, each once."""
     import numpy as np
 
     codes, starts, sizes = _join_texts(texts)
@@ -228,7 +228,7 @@ class Searcher:
         self._run_sieve, self._head_sieve = _make_sieve(index.runs), _make_sieve(index.heads)
 
     def search(self, lines: Sequence[str]) -> Hits:
-        """The lines that hold text of a benchmark."""
+        """The lines that contain text of a benchmark."""
         import numpy as np
 
         index = self.index
@@ -246,7 +246,7 @@ class Searcher:
         return Hits(distinct, masks, np.unique(hit_hashes))
 
     def _find_short_texts(self, codes: Codes, starts: Places, sizes: Places) -> Hits:
-        """Lines that hold a whole short text: its head is looked up, and the few that have it are
+        """Lines that contain a whole short text: its head is looked up, and the few that have it are
         hashed whole.
         """
         import numpy as np

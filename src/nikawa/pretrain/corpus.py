@@ -1,9 +1,9 @@
 """Raw text from files, streamed: lines with the document each belongs to, broken ones counted,
 giant ones cut.
 
-Plain text has a paragraph a line and a blank line between documents (or a table of where they
-begin); JSON lines have a document a record. Files are named or found in folders, each once. Memory
-stays flat whatever a file holds. Files in another language than is to be learned, and files that
+Plain text has one paragraph per line and a blank line between documents (or a table of where they
+begin); JSON lines have one document per record. Files are named or found in folders, each once. Memory
+stays flat for any file. Files in another language than the chosen one, and files that
 cannot be read, are refused: most by their beginning, before any work.
 """
 
@@ -32,7 +32,7 @@ MAX_PLACES_SHOWN = 20
 MAX_GUESS_BYTES = 1 << 16
 """Bytes of a broken line that its encoding is guessed from."""
 MAX_LINE_BYTES = 1 << 18
-"""Bytes of a line held at once; a longer one is cut where a sentence ends."""
+"""Bytes of a line in memory at once; a longer one is cut where a sentence ends."""
 MAX_RECORD_BYTES = 1 << 26
 """Bytes of a record; a longer one is broken."""
 MAX_DOCUMENT_LINES, MAX_DOCUMENT_CHARS = 1_000, 200_000
@@ -80,17 +80,17 @@ class Source:
     path: Path
     name: str
     text_field: str = "text"
-    """The field of JSON lines that holds the text."""
+    """The field of JSON lines with the text."""
     folder: Path | None = None
-    """The folder that was searched for it; None where it was named by itself."""
+    """The folder that was searched for it; None if the user named the file."""
     starts: frozenset[int] | None = None
-    """Lines (from 1) at which documents begin, where a table says so."""
+    """Lines (from 1) at which documents begin, according to a table."""
     table: str = ""
     """The name of that table."""
     rows: tuple[tuple[int, int], ...] = ()
     """The first and the last line (from 1) of each of its rows, ascending."""
     outside: int = 0
-    """Lines of text that no row holds."""
+    """Lines of text that no row covers."""
     broken: BrokenLines = field(default_factory=BrokenLines)
     cut: int = 0
     """Places at which lines that were too long were cut."""
@@ -144,13 +144,13 @@ class Source:
         """Refuse a table that does not fit what was read: `texts` lines of text."""
         if self.starts and max(self.starts) > self.lines:
             start = f"a document begins in line {max(self.starts):,}"
-            what = f"has {self.lines:,} lines, and by {self.table} {start}"
+            what = f"has {self.lines:,} lines, but according to {self.table} {start}"
         elif 2 * self.outside > texts:
             held = texts - self.outside
-            what = f"has {texts:,} lines of text, of which {self.table} holds {held:,}"
+            what = f"has {texts:,} lines of text, but {self.table} covers only {held:,}"
         else:
             return
-        cure = "name the table that belongs to it with --sources"
+        cure = "pass the table that belongs to this file with --sources"
         raise BadInput(what, file=self.path, cure=cure)
 
     def _read_records(self) -> Iterator[tuple[int, str, bool]]:
@@ -171,13 +171,13 @@ class Source:
                 yield number, part, place == 0
 
     def _find_text(self, record: dict[str, Any], number: int) -> str | None:
-        """The text of a record; None where the field is there and holds something else."""
+        """The text of a record; None if the field contains something else."""
         inputs = record.get("inputs")
         holder = inputs if isinstance(inputs, dict) and self.text_field not in record else record
         if self.text_field not in holder:
             what = f"has no field {self.text_field!r}"
             hint = suggest(self.text_field, holder)
-            cure = f"name the one that holds the text with --field; {hint}"
+            cure = f"pass the field that contains the text with --field; {hint}"
             raise BadInput(what, file=self.path, line=number, cure=cure)
         text = holder[self.text_field]
         return text if isinstance(text, str) else None
@@ -226,7 +226,7 @@ class Source:
         except UnicodeDecodeError as problem:
             is_utf_8 = problem.reason == "unexpected end of data"  # it was cut
         if is_utf_8:
-            cure = "write an object a line with a text in it, or call it .txt if it is plain text"
+            cure = "write one JSON object with a text per line, or rename the file to .txt if it is plain text"
         elif guess := guess_encoding(self.broken.raw):
             cure = f"convert it, e.g. with iconv -f {guess} -t UTF-8"
         else:
@@ -242,8 +242,8 @@ def find_sources(
 ) -> list[Source]:
     """The files to read, each once; folders are searched.
 
-    `table` says which lines of the one file come from where. `made` is the folder that results are
-    written to: files in it are no text to read.
+    `table` lists the sources of the lines of the one file. `made` is the folder that results are
+    written to: files in it are not read.
     """
     files: list[tuple[Path, Path | None]] = []
     for path in paths:
@@ -252,11 +252,11 @@ def find_sources(
         else:
             files.append((path, None))
     if not files:
-        raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
+        raise BadInput("no corpus is named", cure="pass a .txt or .jsonl file, or a folder of them")
     _refuse_bad_files([file for file, _ in files])
     if table is not None and (len(files) > 1 or is_json_lines(files[0][0])):
-        what = "a table of sources is about one file of plain text"
-        raise BadInput(what, file=table, cure="name one file")
+        what = "a table of sources describes one plain-text file"
+        raise BadInput(what, file=table, cure="pass one file")
     base_names = Counter(file.name for file, _ in files)
     rows = read_table(table) if table else ()
     sources = []
@@ -290,8 +290,8 @@ def _search_folder(folder: Path, made: Path | None) -> list[Path]:
         if not is_hidden and not is_made:
             files.append(file)
     if not files:
-        cure = f"it may hold {', '.join(TEXT_SUFFIXES)}"
-        raise BadInput("holds no text", file=folder, cure=cure)
+        cure = f"add files that end in {', '.join(TEXT_SUFFIXES)}"
+        raise BadInput("contains no text files", file=folder, cure=cure)
     return files
 
 
@@ -300,21 +300,21 @@ def _refuse_bad_files(files: Sequence[Path]) -> None:
     seen: dict[Path, Path] = {}
     for file in files:
         if file.exists() and not file.is_file():  # a pipe can be read once only
-            cure = "write the text to a file and name that"
-            raise BadInput("is no plain file", file=file, cure=cure)
+            cure = "write the text to a file and pass that file"
+            raise BadInput("is not a regular file", file=file, cure=cure)
         try:
             str(file).encode()
         except UnicodeEncodeError:
-            cure = "give the file another name"
-            raise BadInput("the name is not UTF-8", file=ascii(str(file)), cure=cure) from None
+            cure = "rename the file"
+            raise BadInput("the file name is not UTF-8", file=ascii(str(file)), cure=cure) from None
         try:
             resolved = file.resolve()
-        except (OSError, RuntimeError):  # how older Pythons tell of a loop
-            cure = "point it at the text"
-            raise BadInput("is a link that leads back to itself", file=file, cure=cure) from None
+        except (OSError, RuntimeError):  # older Python versions report a loop like this
+            cure = "point the link at the text"
+            raise BadInput("is a link that points to itself", file=file, cure=cure) from None
         if resolved in seen:
-            what = f"is named twice, here and as {seen[resolved]}"
-            raise BadInput(what, file=file, cure="name each file once")
+            what = f"is passed twice, here and as {seen[resolved]}"
+            raise BadInput(what, file=file, cure="pass each file once")
         seen[resolved] = file
 
 
@@ -326,14 +326,14 @@ def read_table(table: Path) -> tuple[tuple[int, int], ...]:
     for number, line in read_lines(table):
         start, count, *_ = *line.split("\t"), ""
         if not (start.isdecimal() and count.isdecimal()):
-            cure = "write first line (from 0), number of lines and source, with tabs between"
+            cure = "write the first line (from 0), the number of lines and the source, separated by tabs"
             raise BadInput("is not a row of sources", file=table, line=number, cure=cure)
         rows.append((int(start) + 1, int(start) + int(count), number))
     rows.sort()
     for (_, last, row), (first, _, number) in pairwise(rows):
         if first <= last:
-            what = f"begins at {first - 1}, which belongs to the row of line {row}"
-            cure = "let each line of the text belong to one row"
+            what = f"begins at {first - 1}, which the row in line {row} already covers"
+            cure = "cover each line of the text by one row only"
             raise BadInput(what, file=table, line=number, cure=cure)
     return tuple((first, last) for first, last, _ in rows)
 
@@ -358,7 +358,7 @@ def chunk_lines(lines: Iterable[Line]) -> Iterator[list[Line]]:
     return by_characters(lines, CHUNK_CHARS)
 
 
-# Whether a text is in the language it is said to be in, by the script of its letters.
+# Checks the language of a text by the script of its letters.
 
 LANGUAGE_NAMES = {"ja": "Japanese", "ko": "Korean"}
 """Languages that can be learned."""
@@ -370,7 +370,7 @@ MIN_KANA_SHARE = 0.1
 SAMPLE_CHARS = 200_000
 """Characters of a file that its language is judged by."""
 MIN_CHARS_TO_JUDGE = 2_000
-"""Characters from which a file of a folder is judged by itself: a short one may be a heading, or a
+"""Characters from which a file of a folder is checked on its own: a short one may be a heading, or a
 licence."""
 _KANA = "\u3041-\u3096\u309d-\u30fa\u30fc-\u30ff\uff66-\uff9d"
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -405,11 +405,11 @@ def refuse_other_language(texts: Iterable[str], language: str, path: Path) -> No
     share = own_script_share(texts, language)
     if share >= MIN_OWN_SHARE:
         return
-    cure = "name another text, or say --any-language"
+    cure = "pass another text, or pass --any-language"
     for other in LANGUAGE_NAMES:
         if other != language and own_script_share(texts, other) >= MIN_OWN_SHARE:
-            cure = f"say --language {other}"
-    what = f"does not look {LANGUAGE_NAMES[language]}: {share:.0%} of its letters are"
+            cure = f"pass --language {other}"
+    what = f"does not look like {LANGUAGE_NAMES[language]}: only {share:.0%} of its letters are"
     raise BadInput(what, file=path, cure=cure)
 
 
@@ -424,8 +424,8 @@ def refuse_other_languages(sources: Sequence[Source], language: str) -> None:
         texts = _read_beginning(source)
         size = sum(map(len, texts))
         if not texts and source.folder is None:
-            cure = "name a file of UTF-8 text, or of JSON lines"
-            raise BadInput("holds no text", file=source.path, cure=cure)
+            cure = "pass a file of UTF-8 text or of JSON lines"
+            raise BadInput("contains no text", file=source.path, cure=cure)
         if source.folder is None or size >= MIN_CHARS_TO_JUDGE:
             refuse_other_language(texts, language, source.path)
             has_judged = True

@@ -37,16 +37,16 @@ class Coverage(Record, frozen=True, kw_only=True):
     unknown: float
     """Share of tokens that are [UNK]."""
     in_bytes: float
-    """Share of characters that are no token of the vocabulary and spelled in bytes."""
+    """Share of characters that are not in the vocabulary and are spelled in bytes."""
     exact: float
     """Share of texts that come back from their tokens exactly, up to the normal form."""
     crossing: float | None
     """Share of tokens (of a sample) that a morpheme boundary runs through; None where no segmenter
-    was at hand."""
+    was available."""
 
 
 class CoverageReport(Record, frozen=True, kw_only=True):
-    """All sets, and what the vocabulary is made of."""
+    """All sets, and the composition of the vocabulary."""
 
     sets: tuple[Coverage, ...]
     """Each set of texts, and their sum where there are several."""
@@ -116,7 +116,7 @@ def crossing_share(tokenizer: Any, texts: Sequence[str], segmenter: FindStarts) 
     """
     import numpy as np
 
-    # a sample by content, the same wherever the texts stand
+    # a sample by content, independent of the order of the texts
     distinct = {text for text in texts if text}
     sample = sorted(distinct, key=lambda text: crc32(text.encode()))[:SAMPLE_TEXTS]
     encodings = tokenizer.encode_batch(sample, add_special_tokens=False)

@@ -26,9 +26,9 @@ def find_device(name: str) -> Any:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as problem:
         first = str(problem).strip().splitlines()[0]
-        # that one is a list of all devices that torch has heard of
+        # that message lists all devices that torch knows
         why = "" if first.startswith("Expected one of") else f": {first}"
-        cure = "say --device auto, cpu or cuda"
+        cure = "pass --device auto, cpu or cuda"
         raise BadInput(f"there is no device {name!r} to train on{why}", cure=cure) from None
 
 
@@ -51,7 +51,7 @@ def find_peak(device: Any) -> float | None:
 
 @contextmanager
 def use_repeatable_kernels(enabled: bool) -> Iterator[None]:
-    """Only kernels that give the same bits each time; what held before is put back."""
+    """Use only deterministic kernels, and restore the previous setting afterwards."""
     if not enabled:
         yield
         return
@@ -73,7 +73,7 @@ def use_repeatable_kernels(enabled: bool) -> Iterator[None]:
 
 @contextmanager
 def use_threads(threads: int) -> Iterator[None]:
-    """So many threads of the CPU, or as many as torch takes by itself.
+    """Use so many CPU threads, or torch's default.
 
     The former number is restored afterwards.
     """
@@ -95,18 +95,18 @@ def explain_failures(settings: TrainSettings) -> Iterator[None]:
     """Report memory that runs out and a GPU that fails in one line."""
     import torch
 
-    smaller = f"choose a smaller batch than {settings.batch:,} pieces, or a smaller size"
+    smaller = f"choose a smaller batch than {settings.batch:,} tokens, or a smaller --size"
     try:
         yield
     except torch.cuda.OutOfMemoryError:
-        raise BadInput("the card's memory is full", cure=smaller) from None
+        raise BadInput("the GPU is out of memory", cure=smaller) from None
     except MemoryError:
-        raise BadInput("the memory is full", cure=smaller) from None
+        raise BadInput("the machine is out of memory", cure=smaller) from None
     except RuntimeError as problem:
         first = str(problem).strip().splitlines()[0]
         if "allocate memory" in first:
-            raise BadInput("the memory is full", cure=smaller) from None
+            raise BadInput("the machine is out of memory", cure=smaller) from None
         if "cuda" not in first.lower():
             raise
-        cure = "give the same command again: it goes on from its last state"
-        raise BadInput(f"the card failed: {first}", cure=cure) from None
+        cure = "run the same command again: it resumes from the last state"
+        raise BadInput(f"the GPU failed: {first}", cure=cure) from None

@@ -12,7 +12,7 @@ from nikawa.pretrain.packing import Pack, join_stream
 from nikawa.pretrain.settings import TrainSettings
 
 MIN_TOKENS = 126
-"""Tokens of held-out text from which on a loss says something."""
+"""Tokens of held-out text from which on a loss is meaningful."""
 MAX_TOKENS_ON_GPU, MAX_TOKENS_ON_CPU = 1 << 18, 1 << 14
 """Tokens that an evaluation reads."""
 MAX_WINDOWS_AT_A_TIME = 256

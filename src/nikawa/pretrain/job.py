@@ -1,8 +1,8 @@
 """Pre-train an encoder, in stages that are each done once: text, vocabulary, pack, model.
 
-A run that was killed goes on with the stage it was in. `only` ends after a stage, so that text can
+A killed run resumes with the stage it was in. `only` ends after a stage, so that text can
 be prepared on one machine and an encoder trained on another, with nothing but the folder carried
-over. The report holds the command that makes the same again.
+over. The report contains the command that reproduces the encoder.
 """
 
 from __future__ import annotations
@@ -113,13 +113,13 @@ class PretrainOptions(Record, frozen=True, kw_only=True):
     sample: int = SAMPLE_CHARS
     """Characters that a vocabulary is learned from."""
     against: tuple[str, ...] = ()
-    """Datasets and files, beside the benchmarks at hand, whose text is taken out of the corpus."""
+    """Datasets and files, in addition to the available benchmarks, whose text is removed from the corpus."""
     data: Path | None = None
     """The folder of the published datasets."""
     field: str = "text"
-    """The field of JSON lines that holds the text."""
+    """The field of JSON lines with the text."""
     sources: Path | None = None
-    """A table that says which lines of a plain text come from where."""
+    """A table of the sources of the lines of a plain text."""
     attribution: Path | None = None
     """A file that names the sources of the text and whom to credit; the card quotes it."""
     licence: str = ""
@@ -163,7 +163,7 @@ def check_options(options: PretrainOptions) -> None:
         if ANALYSERS[options.segmenter].language not in languages:
             what = f"{options.segmenter} does not segment the language {options.language}"
             fitting = [name for name in ANALYSERS if ANALYSERS[name].language in languages]
-            raise BadInput(what, cure=f"these do: {', '.join(fitting)}")
+            raise BadInput(what, cure=f"use one of: {', '.join(fitting)}")
     require_folder(options.data)
     if options.only != "text" and find_spec("tokenizers") is None:
         raise missing_extra("the package 'tokenizers'", "encoder")
@@ -210,7 +210,7 @@ def format_command(
     steps, batch, threads = options.steps, options.batch, options.threads
     if model:
         steps, batch, threads = model["steps"], model["settings"]["batch"], model["threads"]
-    # a data folder that the environment names is that of whoever reads the command
+    # a data folder from the environment is specific to the machine of the reader
     is_data_named = options.data is not None and str(options.data) != os.environ.get(VARIABLE)
     values: list[tuple[str, Any, Any]] = [
         ("language", options.language, ""),
@@ -249,9 +249,9 @@ def format_command(
 VOCABULARY_FILE, COVERAGE_FILE = "vocabulary.json", "coverage.json"
 
 OnStage = Callable[[str, PretrainReport], None]
-"""Is called with the name of each stage that is done, and all that is known by then."""
+"""Called with the name of each finished stage, and the report so far."""
 OnNote = Callable[[str], None]
-"""Is called with a line that is worth keeping, when it is known."""
+"""Called with each note."""
 
 
 def pretrain(
@@ -264,9 +264,9 @@ def pretrain(
 ) -> PretrainReport:
     """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is.
 
-    `corpus` are files and folders of text, a folder of prepared text, or nothing where `out` holds
+    `corpus` are files and folders of text, a folder of prepared text, or nothing if `out` contains
     the text already. `out` gets the model, its tokenizer and its card; `out/work` keeps the stages,
-    so that the same call goes on after a kill. `on_progress` is called with (what is done, how
+    so that the same call resumes after a kill. `on_progress` is called with (what is done, how
     much, of how much or None). Raises `BadInput` where a stage in `out` was made with other
     settings and `overwrite` is not set.
     """
@@ -314,14 +314,14 @@ class _Job:
 
     def refuse_unworkable(self) -> None:
         """Refuse what the folder and the machine are not fit for, before any work."""
-        # The folder of another encoder is no text, though text lies somewhere in it.
+        # The folder of another encoder is not a corpus, although it contains text.
         for path in self.corpus:
             made = path / WORK / TEXT
             is_encoder = made.is_dir() or (path / FIGURES_FILE).is_file()
             if is_encoder and path.resolve() != self.out.resolve():
-                cure = "name the text it was made from"
+                cure = "pass the text it was made from"
                 if (made / TRAIN_FILE).is_file():
-                    cure = f"name {made} for its text"
+                    cure = f"pass {made} to use its text"
                 raise BadInput("is the folder of an encoder, not a text", file=path, cure=cure)
         options = self.options
         if not options.only:
@@ -346,14 +346,14 @@ class _Job:
             self.text_folder = folder
             language = read_result(folder / REPORT_FILE, CorpusReport).language
             if language != self.options.language:
-                what = f"is text of the language {language}"
-                raise BadInput(what, file=folder, cure=f"say --language {language}")
+                what = f"is prepared text in the language {language}"
+                raise BadInput(what, file=folder, cure=f"pass --language {language}")
             self.text_key = hash_settings({"text": fingerprint(folder / TRAIN_FILE)})
             return
         options = self.options
         if options.data is not None and not self.texts.has_published():
-            what = "the text is compared with those that come with nikawa alone"
-            self.on_note(f"{options.data} holds no benchmark: {what}")
+            what = "the text is compared only with the benchmarks that come with nikawa"
+            self.on_note(f"{options.data} contains no benchmark: {what}")
         sources = find_sources(self.corpus, options.field, options.sources, self.stages.work)
         made_from = {
             "corpus": [fingerprint(source.path) for source in sources],
@@ -387,8 +387,8 @@ class _Job:
                 return str(marker.made_from["text"])
         if (marker := self.stages.marker(TEXT)) is not None:
             return marker.key
-        cure = "name a corpus, or an --out with work/ in it"
-        raise BadInput("no text was named", file=self.out, cure=cure)
+        cure = "pass a corpus, or an --out folder that contains work/"
+        raise BadInput("no corpus is named", file=self.out, cure=cure)
 
     def make_vocabulary(self) -> None:
         """The tokenizer and how well it covers the benchmarks."""
@@ -406,7 +406,7 @@ class _Job:
         self.vocabulary_key = self.stages.make(VOCABULARY, made_from, self._learn_vocabulary)
 
     def _learn_vocabulary(self, folder: Path) -> None:
-        """Write the tokenizer, what it is, and how well it covers held-out text and benchmarks."""
+        """Write the tokenizer, its description, and its coverage of held-out text and benchmarks."""
         options, train = self.options, self._require(TRAIN_FILE)
         segmenter = Segmenter(self.segmenter, options.workers)
         needs_morphemes = options.tokenizer == "morphemes"
@@ -456,7 +456,7 @@ class _Job:
         """A file of the prepared text."""
         path = self.text_folder / name
         if not path.is_file():
-            raise BadInput("the prepared text is not here", file=path, cure="name the corpus again")
+            raise BadInput("the prepared text is missing", file=path, cure="pass the corpus again")
         return path
 
     def make_pack(self) -> None:
@@ -484,7 +484,7 @@ class _Job:
             for name in (TRAIN_FILE, HELDOUT_FILE):
                 text = self._require(name)
                 if name == HELDOUT_FILE and not text.stat().st_size:
-                    continue  # of a very small text nothing may have been held out
+                    continue  # a very small text may have no held-out part
                 target = place / Path(name).stem
                 if not self.options.squeeze:
                     pack_text(tokenizer, text, target, pack_options)
@@ -500,7 +500,7 @@ class _Job:
         self.model = _to_dict(self.model_stage.make(self._collect_facts))
 
     def _collect_facts(self, figures: Figures) -> CardFacts:
-        """What the card of a training with these figures says."""
+        """The facts on the card of a training with these figures."""
         options, report = self.options, self.report()
         return CardFacts(
             name=options.name or self.out.resolve().name,
@@ -526,7 +526,7 @@ class _Job:
         return format_command(self.options, corpus, self.out, model)
 
     def _read_text_report(self) -> CorpusReport | None:
-        """The report of the text: beside it, or with the vocabulary where no text was carried over."""
+        """The report of the text: next to it, or with the vocabulary if no text was copied."""
         for folder in (self.text_folder, self.stages.folder(VOCABULARY)):
             report: CorpusReport | None = read_result(folder / REPORT_FILE, CorpusReport)
             if report is not None:
@@ -575,14 +575,14 @@ class ModelStage:
     on_note: OnNote = lambda _line: None
 
     def refuse_unknown_encoder(self) -> None:
-        """Leave a finished encoder alone of which nobody can say how it was made."""
+        """Refuse to replace a finished encoder without a record of how it was made."""
         if self._is_finished() and read_progress(self.stages.folder(STATE)) is None:
             raise self._in_the_way_error()
 
     def make(self, collect_facts: Callable[[Figures], CardFacts]) -> Figures:
         """Train unless it is done.
 
-        `collect_facts` gives what the card says of a training with these figures.
+        `collect_facts` returns the facts on the card of a training with these figures.
         """
         from nikawa.pretrain.training import train
 
@@ -637,8 +637,8 @@ class ModelStage:
                     return candidate
         if find_device(self.options.device).type == "cuda":
             return options
-        batch = f"{CPU_BATCH:,} pieces a step in the place of {options.settings.batch:,}"
-        self.on_note(f"No graphics card: {batch}; --batch says otherwise")
+        batch = f"{CPU_BATCH:,} tokens per step instead of {options.settings.batch:,}"
+        self.on_note(f"No GPU: training uses {batch}; pass --batch to change this")
         return cpu_options
 
     def _is_done(
@@ -660,10 +660,8 @@ class ModelStage:
                 return True
             raise self._in_the_way_error()
         if not is_same:
-            what = (
-                "is the state of a training with other settings, or with another version of torch"
-            )
-            cure = "choose another --out, or say --overwrite to begin anew"
+            what = "is the state of a training run with other settings or another version of torch"
+            cure = "choose another --out, or pass --overwrite to start over"
             raise BadInput(what, file=options.state, cure=cure)
         return False
 
@@ -676,12 +674,12 @@ class ModelStage:
         return card_matches(card, collect_facts(figures), figures)
 
     def _read_progress(self) -> Any:
-        """Where the training stands whose state is here; None where it is to be overwritten."""
+        """The progress of the training whose state is here; None if it is to be overwritten."""
         return None if self.options.overwrite else read_progress(self.stages.folder(STATE))
 
     def _is_finished(self) -> bool:
         return (self.out / CONFIG_FILE).is_file() and not self.options.overwrite
 
     def _in_the_way_error(self) -> BadInput:
-        cure = "choose another --out, or say --overwrite"
-        return BadInput("holds a finished encoder", file=self.out, cure=cure)
+        cure = "choose another --out, or pass --overwrite"
+        return BadInput("contains a finished encoder", file=self.out, cure=cure)

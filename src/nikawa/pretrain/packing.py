@@ -1,4 +1,4 @@
-"""Text to one long stream of tokens: lines run on, documents are parted by [SEP], windows of any
+"""Text to one long stream of tokens: lines are joined, documents are separated by [SEP], windows of any
 length are cut later.
 
 With each token goes a bit, whether it begins a word, for whole-word masking. Chunks of lines are
@@ -91,7 +91,7 @@ class Pack:
 
     @property
     def tokens(self) -> int:
-        """How many tokens it holds."""
+        """The number of tokens."""
         return self.meta.pieces
 
     def ids(self) -> np.ndarray:
@@ -118,14 +118,14 @@ class Pack:
             what, cure = "ends in the middle of an entry", "pack the text again"
             raise BadInput(what, file=path, cure=cure) from None
         if len(entries) != count:
-            what = f"holds {len(entries):,} entries, not {count:,}"
+            what = f"has {len(entries):,} entries instead of {count:,}"
             raise BadInput(what, file=path, cure="pack the text again")
         return entries
 
     def _decompress(self, name: str, size: int) -> bytes:
-        """The bytes of a compressed file; of one that holds more than `size`, a few more."""
+        """The bytes of a compressed file; if it has more than `size`, a few more."""
         path = self.folder / (name + COMPRESSED_SUFFIX)
-        cure = "pack the text again, or carry the pack over again"
+        cure = "pack the text again, or copy the packed text again"
         if not path.exists():
             raise BadInput("is missing", file=path, cure=cure)
         blocks, left = [], size + 8  # whole entries of any kind
@@ -164,7 +164,9 @@ def pack_text(tokenizer: Path, text: Path, out: Path, options: PackOptions | Non
             writer.flush()
             options.on_progress("packing", total, total)
         if not writer.tokens:
-            raise BadInput("holds no text", file=text, cure="give a text with a sentence a line")
+            raise BadInput(
+                "contains no text", file=text, cure="pass a text with one sentence per line"
+            )
         meta = PackMeta(
             pieces=writer.tokens,
             words=writer.words,
@@ -183,7 +185,7 @@ def open_pack(folder: Path) -> Pack:
     path = folder / META_FILE
     if not path.is_file():
         cure = "pack a text first: nikawa pretrain --only pack"
-        raise BadInput("is no pack", file=folder, cure=cure)
+        raise BadInput("is not packed text", file=folder, cure=cure)
     try:
         return Pack(folder, msgspec.json.decode(read_bytes(path), type=PackMeta))
     except msgspec.DecodeError as problem:
@@ -223,7 +225,7 @@ def tokenizer_fingerprint(folder: Path) -> str:
     """What identifies the tokenizer of a folder."""
     path = folder / "tokenizer.json"
     if not path.is_file():
-        raise BadInput("no such file", file=path, cure="name the folder of a tokenizer")
+        raise BadInput("no such file", file=path, cure="pass the folder of a tokenizer")
     return blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
@@ -261,7 +263,7 @@ def read_chunks(text: Path, size: int = CHUNK_BYTES) -> Iterator[LineChunk]:
             try:
                 line = raw.decode("utf-8").strip()
             except UnicodeDecodeError:
-                cure = "clean the text first: nikawa pretrain does"
+                cure = "clean the text first; nikawa pretrain does this"
                 raise BadInput("is not UTF-8", file=text, line=number, cure=cure) from None
             end += len(raw)
             held += len(raw)
@@ -306,14 +308,14 @@ class LineEncoder:
         return {"folder": self.folder, "word_starts": self.word_starts}
 
     def facts(self) -> TokenizerFacts:
-        """What the pack must say of the tokenizer."""
+        """The description of the tokenizer in the packed text."""
         special: dict[str, int] = {}
         for role in ("pad", "cls", "sep", "mask"):
             name = f"[{role.upper()}]"
             token = self._tokenizer.token_to_id(name)
             if token is None:
-                cure = "take a tokenizer made by nikawa pretrain"
-                raise BadInput(f"has no piece {name}", file=self.folder, cure=cure)
+                cure = "use a tokenizer made by nikawa pretrain"
+                raise BadInput(f"has no token {name}", file=self.folder, cure=cure)
             special[role] = token
         first = None
         report = self.folder / "vocabulary.json"
@@ -327,7 +329,7 @@ class LineEncoder:
         )
 
     def encode(self, chunk: LineChunk) -> EncodedChunk:
-        """The tokens of a chunk, with [SEP] where an empty line stands."""
+        """The tokens of a chunk, with [SEP] for an empty line."""
         encodings = self._tokenizer.encode_batch(list(chunk.lines), add_special_tokens=False)
         sizes = np.fromiter((len(e.ids) for e in encodings), np.int64, len(encodings))
         count = sizes.sum()
@@ -366,14 +368,14 @@ class LineEncoder:
         return np.stack((np.minimum(first, last), ends), axis=1)
 
     def _find_begins(self, lines: Sequence[str], line: np.ndarray, spans: np.ndarray) -> np.ndarray:
-        """Whether the first character of each token that is no blank begins a word."""
+        """Whether the first character of each non-blank token begins a word."""
         text = "\n".join(lines)
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         blank = _test_characters(codes, str.isspace)
         sizes = [len(text) + 1 for text in lines]
         bases = np.concatenate(([0], np.cumsum(sizes)))[:-1]
         if self.word_starts is None:
-            # Words begin after blanks, and punctuation stands alone.
+            # Words begin after blanks, and each punctuation mark is a separate word.
             mark = _test_characters(codes, lambda letter: unicodedata.category(letter)[0] in "PS")
             edge = blank | mark
             starts = mark.copy()
@@ -386,7 +388,7 @@ class LineEncoder:
             inside = np.fromiter(chain.from_iterable(places), np.int64)
             starts[inside + np.repeat(bases, counts)] = True
         first, last = spans[:, 0] + bases[line], spans[:, 1] + bases[line]
-        # for each character the nearest one from there on that is no blank
+        # for each character, the next non-blank character
         solid = np.where(blank, len(codes), np.arange(len(codes)))
         nearest = np.minimum.accumulate(solid[::-1])[::-1]
         seen = nearest[np.minimum(first, len(codes) - 1)] if len(codes) else first

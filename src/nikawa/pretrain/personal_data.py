@@ -37,7 +37,7 @@ _NAMED_NUMBER = re.compile(
 )
 _BANKS = ("은행", "銀行")
 _NAMES = (*_BANKS, "口座", "계좌", "普通", "当座", "旅券", "パスポート", "여권", "免許", "면허")
-"""Words of which one stands before every number that `_NAMED_NUMBER` finds; they make the search
+"""Words, one of which precedes every number that `_NAMED_NUMBER` finds; they make the search
 cheap."""
 _FOUR_DIGITS = re.compile(r"\d{4}")
 _MAX_DATE_DIGITS = 8
@@ -46,7 +46,7 @@ has more."""
 
 
 def lower_reserved(text: str) -> str:
-    """The text with reserved tokens it happens to hold in small letters: a page about [MASK] must
+    """The text with the reserved tokens it contains in lower case: a page about [MASK] must
     not mask anything.
     """
     if "[" not in text:

@@ -54,7 +54,7 @@ CLEANING_MAX_OTHER, CLEANING_MIN_OWN = 200, 0.3
 """Looser than for candidates: hanja and Latin words belong to what an encoder must read."""
 
 OnProgress = Callable[[str, int, int | None], None]
-"""Is called with (what is done, how much of it, of how much in all)."""
+"""Called with (name of the step, amount done, total)."""
 
 
 class FileReport(Record, frozen=True, kw_only=True):
@@ -68,9 +68,9 @@ class FileReport(Record, frozen=True, kw_only=True):
     broken_at: tuple[str, ...]
     """The first of them."""
     cut: int
-    """Places at which lines too long to hold were cut."""
+    """Places at which overlong lines were cut."""
     outside: int | msgspec.UnsetType = msgspec.UNSET
-    """Lines of text that no row of the table of sources holds; not there where there are none."""
+    """Lines of text that no row of the table of sources covers; absent if zero."""
 
     @classmethod
     def of(cls, source: Source) -> FileReport:
@@ -99,7 +99,7 @@ class BenchmarkOverlap(Record, frozen=True, kw_only=True):
 
 
 class TextSize(Record, frozen=True, kw_only=True):
-    """How much one of the files holds."""
+    """The size of one of the files."""
 
     documents: int
     lines: int
@@ -113,7 +113,7 @@ class CorpusReport(Record, frozen=True, kw_only=True):
     seed: int
     files: tuple[FileReport, ...]
     sources: str = ""
-    """The table that says where documents begin."""
+    """The table of the places where documents begin."""
     lines: int
     """That could be read, blank ones not counted."""
     characters: int
@@ -130,7 +130,7 @@ class CorpusReport(Record, frozen=True, kw_only=True):
 
 
 class CleanedLines(NamedTuple):
-    """What cleaning made of some texts."""
+    """The result of cleaning some texts."""
 
     texts: list[str]
     """Each as it is now; empty where it had to go."""
@@ -223,12 +223,12 @@ def _nothing_left_error(sources: Sequence[Source], report: CorpusReport) -> BadI
     """The error for a text of which nothing can be learned."""
     file = sources[0].path if len(sources) == 1 else sources[0].path.parent
     if report.heldout.lines:
-        cure = "name more text, with a blank line between documents, or another --seed"
-        return BadInput("all there is of the text was held out", file=file, cure=cure)
-    what = "nothing is left of the text"
+        cure = "pass more text, with a blank line between documents, or another --seed"
+        return BadInput("the whole text was held out", file=file, cure=cure)
+    what = "no text is left"
     if steps := ", ".join(f"{step} {count:,}" for step, count in report.removed.items() if count):
         what += f", lines removed: {steps}"
-    return BadInput(what, file=file, cure="name other text")
+    return BadInput(what, file=file, cure="pass another text")
 
 
 class ChunkResult(NamedTuple):

@@ -97,7 +97,7 @@ def make_config(size: Size, vocabulary: int, special: dict[str, int]) -> Any:
 
 
 NOT_IN_KEY = ("minutes", "device", "compile", "looks", "checkpoint_seconds")
-"""Settings that say how the work is done, not what comes out: a checkpoint is resumed whatever they
+"""Settings that change how the work is done, not its result: a checkpoint is resumed whatever they
 are."""
 
 CPU_BATCH = 2_048
@@ -150,7 +150,7 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
 def check_seed(seed: int) -> None:
     """Refuse what no source of random numbers begins with."""
     if not 0 <= seed < 1 << 63:
-        cure = "choose a number from 0 on, with 18 digits at most"
+        cure = "choose a whole number of at most 18 digits, 0 or more"
         raise BadInput(f"the seed is {seed}", cure=cure)
 
 
@@ -158,24 +158,24 @@ def check_settings(settings: TrainSettings) -> None:
     """Refuse what cannot be trained."""
     find_size(settings.size)
     if settings.steps > 0 and settings.minutes > 0:
-        what = "both the steps and the minutes of the training are given"
-        raise BadInput(what, cure="say --steps or --minutes, not both")
+        what = "both steps and minutes are set"
+        raise BadInput(what, cure="pass either --steps or --minutes")
     if not (settings.steps > 0 or settings.minutes > 0):
-        what = "give the steps or the minutes of the training"
-        raise BadInput(what, cure="say --steps 2000, or --minutes 8")
+        what = "the length of the training is not set"
+        raise BadInput(what, cure="pass --steps 2000 or --minutes 8, for example")
     if not settings.minutes < MAX_MINUTES:
-        raise BadInput(f"a training cannot take {settings.minutes} minutes", cure="say --minutes 8")
+        raise BadInput(f"training cannot take {settings.minutes} minutes", cure="pass --minutes 8")
     shares = [share for _, share in settings.lengths]
     if not shares or abs(sum(shares) - 1) > 1e-6 or min(shares) < 0:
-        cure = "for example 128: 0.9, 512: 0.1"
-        raise BadInput("the shares of the lengths must make 1", cure=cure)
+        cure = "use for example 128: 0.9, 512: 0.1"
+        raise BadInput("the shares of the lengths do not add up to 1", cure=cure)
     for length, _ in settings.lengths:
         if not 16 <= length <= MAX_INPUT_TOKENS:
             what = f"the length {length} is not between 16 and {MAX_INPUT_TOKENS}"
             raise BadInput(what, cure="choose another length")
         if settings.batch < length:
-            what = f"a batch of {settings.batch} pieces holds no window of {length}"
+            what = f"a batch of {settings.batch} tokens is too small for a window of {length}"
             raise BadInput(what, cure="choose a larger batch")
     check_seed(settings.seed)
     if not 0 < settings.mask < 0.9:
-        raise BadInput(f"the share of masked pieces is {settings.mask}", cure="choose 0.15, say")
+        raise BadInput(f"the share of masked tokens is {settings.mask}", cure="choose e.g. 0.15")

@@ -1,4 +1,4 @@
-"""Stages that are done once: a folder each, and beside it a marker that says from what it was made.
+"""Stages that run once: one folder each, with a marker next to it that records its inputs.
 
 The marker is written last, so a stage that was killed has none and is made again from the start.
 """
@@ -54,7 +54,7 @@ def fingerprint(path: Path) -> str:
 
 
 def hash_content(path: Path) -> str:
-    """A hash of all that a file holds."""
+    """A hash of a file's whole content."""
     with open_packed(path) as stream:
         return file_digest(stream, partial(blake2b, digest_size=12)).hexdigest()
 
@@ -79,21 +79,21 @@ def read_result(path: Path, kind: Any) -> Any:
     try:
         return msgspec.json.decode(read_bytes(path), type=kind)
     except (msgspec.MsgspecError, RecursionError) as problem:
-        cure = "remove its folder: the stage is made again"
+        cure = "remove its folder: the stage then runs again"
         raise BadInput(f"cannot be read ({problem})", file=path, cure=cure) from None
 
 
 @contextmanager
 def lock_work(out: Path) -> Iterator[None]:
-    """Hold the folder of the stages for this process: two runs into one would undo each other's
+    """Lock the folder of the stages for this process: two runs in one folder would undo each other's
     work.
 
     Where nothing comes of the run, folders that were made for it go again.
     """
     work = out / WORK
-    cure = "wait for its end, or choose another --out"
-    busy = BadInput("another run is at work in it", file=out, cure=cure)
-    misplaced = BadInput("is a file, or lies in one", file=out, cure="choose another --out")
+    cure = "wait for it, or choose another --out"
+    busy = BadInput("another process is working in this folder", file=out, cure=cure)
+    misplaced = BadInput("is a file, or a path inside one", file=out, cure="choose another --out")
     with lock_folder(work, busy=busy, misplaced=misplaced):
         yield
 
@@ -117,8 +117,8 @@ class Stages:
         try:
             return msgspec.json.decode(read_bytes(path), type=Marker)
         except (msgspec.MsgspecError, RecursionError):
-            cure = "remove it: the stage is made again"
-            raise BadInput("is no marker of a stage", file=path, cure=cure) from None
+            cure = "remove it: the stage then runs again"
+            raise BadInput("is not a stage marker", file=path, cure=cure) from None
 
     def make(
         self,
@@ -144,8 +144,8 @@ class Stages:
             other = sorted(k for k in made_from if made_from[k] != marker.made_from.get(k))
             if not other:
                 other = ["corpus" if is_edited else "version"]
-            what = f"was made with another {' and '.join(other)}"
-            cure = "choose another --out, or say --overwrite"
+            what = f"was made with a different {' and '.join(other)}"
+            cure = "choose another --out, or pass --overwrite"
             raise BadInput(what, file=self.folder(name), cure=cure)
         new_marker = Marker(key, made_from, tuple(map(hash_content, files)))
         if marker is None:
@@ -158,7 +158,7 @@ class Stages:
         return key
 
     def _replace(self, name: str, build: Callable[[Path], object]) -> None:
-        """Build a stage anew; what is to be replaced stays until there is something to take its
+        """Build a stage again; the old result stays until there is a new one to take its
         place.
         """
         folder, new = self.folder(name), self.work / f"{name}.new"
@@ -170,7 +170,7 @@ class Stages:
         new.rename(folder)
 
     def _is_edited(self, name: str, marker: Marker, files: Sequence[Path]) -> bool:
-        """Whether a file was written to since, and holds something else than it did: its ends may
+        """Whether a file was written to since, and has other content: its ends may
         be the same.
         """
         made = (self.work / f"{name}.json").stat().st_mtime_ns

@@ -1,6 +1,6 @@
 """One step of training: cut windows, mask, forward, backward, clip, update.
 
-On a GPU it is captured once for each length. Everything a step needs lies on the device and is
+On a GPU it is captured once for each length. Everything a step needs is on the device and is
 counted there, so replaying the captured graph is all the host does. The rate rises over the warm-up
 and falls to nothing at the last step.
 """
@@ -138,7 +138,7 @@ class TrainingSteps:
         """Compile and capture where that helps; returns the seconds of a step of each length.
 
         The state stays as it was. So many steps of each length are timed, or, on a CPU, as much
-        work as so many `seconds` hold. `note` is called with what could not be had.
+        work as so many `seconds` allow. `note` is called with the name of anything unavailable.
         """
         import torch
 
@@ -154,9 +154,9 @@ class TrainingSteps:
                 if isinstance(problem, torch.cuda.OutOfMemoryError | MemoryError):
                     raise
                 if _allow_unrepeatable(problem):
-                    what = "not every kernel repeats its bits"
+                    what = "not every GPU kernel is deterministic"
                 elif self._simplify():
-                    what = "a faster way failed"
+                    what = "a faster implementation failed"
                 else:
                     raise
                 note(f"{what}: {str(problem).strip().splitlines()[0][:200]}")
@@ -233,7 +233,7 @@ class TrainingSteps:
             for _ in range(WARM_UP_STEPS):
                 self._learn(length)
         torch.cuda.current_stream().wait_stream(side)
-        # gradients of another length must not hold the memory that all lengths share
+        # gradients of another length must not block the memory that all lengths share
         for weight in self.weights:
             weight.grad = None
         self._graph_pool = self._graph_pool or torch.cuda.graph_pool_handle()

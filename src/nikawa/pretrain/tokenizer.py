@@ -28,13 +28,13 @@ FIRST_TEXT_ID = len(RESERVED) + len(BYTES)
 FALLBACK_SCORE = -100.0
 """Score of what only the fallback may choose."""
 _ALONE = rf"{BLANK}?(?:\p{{N}}|\p{{P}}|(?!{BLANK})\p{{S}})"
-"""Digits, marks and signs stand alone."""
+"""Digits, marks and signs are separate tokens."""
 _LOOSE_BLANK = rf"{BLANK}(?!\p{{Latin}})"
 """In Japanese a blank belongs to a Latin word behind it, and else to nothing."""
 
 
 def import_tokenizers() -> Any:
-    """The package `tokenizers`, or the error that says how to install it."""
+    """Return the package `tokenizers`, or raise the error that says how to install it."""
     try:
         import tokenizers
     except ImportError:
@@ -110,7 +110,7 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
         "clean_up_tokenization_spaces": False,
         **names,
     }
-    # not by its own method, which does not say in a way of Python's that the disk is full
+    # not by its own method, which does not raise OSError if the disk is full
     (folder / "tokenizer.json").write_bytes(tokenizer.to_str(pretty=True).encode())
     (folder / "tokenizer_config.json").write_bytes(encode_json(config) + b"\n")
     (folder / "special_tokens_map.json").write_bytes(encode_json(names) + b"\n")
@@ -122,7 +122,7 @@ def load_tokenizer(folder: Path) -> Any:
     path = folder / "tokenizer.json"
     try:
         return tokenizers.Tokenizer.from_file(str(path))
-    except Exception as problem:  # the library raises no class of its own
+    except Exception as problem:  # the library raises plain Exception
         what = f"cannot be read: {str(problem).splitlines()[0]}"
         cure = "make a tokenizer first: nikawa pretrain --only vocabulary"
         raise BadInput(what, file=path, cure=cure) from None

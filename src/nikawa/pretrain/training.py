@@ -1,6 +1,6 @@
-"""Train an encoder: prepare, time, learn, evaluate on held-out text, keep the state.
+"""Train an encoder: prepare, time, learn, evaluate on held-out text, store the state.
 
-A killed training goes on to the same weights.
+A killed training resumes and reaches the same weights.
 An interruption is taken up between two steps: the state is saved first. A second one ends at once.
 """
 
@@ -50,7 +50,7 @@ CHECKED_SHARE, MAX_RESTART_SHARE = 0.05, 0.15
 """Shares of the minutes after which steps are compared with the schedule, and from which on it
 stays as it is."""
 MAX_DEVIATION = 0.1
-"""By how much of its time a step may differ from what was timed before the schedule is made anew.
+"""The relative change of a step's time after which the schedule is computed again.
 """
 
 
@@ -131,7 +131,7 @@ class Budget:
 
     def correct(self, length: int, seconds: float, steps: int) -> Budget | None:
         """The same by steps that were made in earnest; None where they took about what was
-        expected, or too long to begin anew.
+        expected, or too long to start over.
         """
         scale = seconds / steps / self.step_seconds[length]
         if abs(scale - 1) <= MAX_DEVIATION or seconds > MAX_RESTART_SHARE * self.seconds:
@@ -162,7 +162,7 @@ class TrainOptions:
     state: Path | None = None
     on_progress: OnProgress = lambda _what, _done, _total: None
     on_note: Callable[[str], None] = lambda _line: None
-    """Is called with what stays true for the whole training: the plan."""
+    """Called with the plan, which is valid for the whole training."""
     threads: int = 0
     """Of the CPU; 0: as many as torch takes."""
 
@@ -181,7 +181,7 @@ class TrainedModel:
 
 
 def train(options: TrainOptions) -> TrainedModel:
-    """Train; goes on from the state in the folder of the options where a training left one."""
+    """Train; resumes from the state in the folder of the options if there is one."""
     settings = options.settings
     check_settings(settings)
     device = find_device(settings.device)
@@ -213,12 +213,14 @@ class TrainingInterrupt(KeyboardInterrupt):
     """A training that was interrupted, and kept its state."""
 
     def __init__(self, done: int, total: int) -> None:
-        super().__init__(f"stopped at step {done:,} of {total:,}; the same command goes on")
+        super().__init__(
+            f"stopped at step {done:,} of {total:,}; run the same command again to resume"
+        )
 
 
 @contextmanager
 def catch_interrupts(enabled: bool = True) -> Iterator[Callable[[], bool]]:
-    """Yields a function that tells whether an interruption came.
+    """Yield a function that returns whether an interruption came.
 
     It never does where none can be caught (another thread, or signals ignored).
     """
@@ -234,7 +236,7 @@ def catch_interrupts(enabled: bool = True) -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)  # the next one acts as ever
         with suppress(OSError):
             if os.isatty(2):
-                os.write(2, b"\nstopping at the end of this step; once more ends at once\n")
+                os.write(2, b"\nstopping after this step; press Ctrl+C again to stop now\n")
 
     signal.signal(signal.SIGINT, note)
     try:
@@ -255,15 +257,17 @@ class PretrainingLoop:
         self.pack = open_pack(options.train)
         meta = self.pack.meta
         if tokenizer_fingerprint(options.tokenizer) != meta.tokenizer:
-            cure = f"name that one instead of {options.tokenizer}, or pack the text again"
+            cure = f"pass that tokenizer instead of {options.tokenizer}, or pack the text again"
             raise BadInput("was packed with another tokenizer", file=options.train, cure=cure)
         self.size = find_size(self.settings.size)
         model = build_model(self.size, meta.vocabulary, meta.special, self.settings.seed)
         if not matches_transformers(model):
             what = (
-                "this version of transformers computes ModernBERT otherwise than this training does"
+                "this version of transformers computes ModernBERT differently from nikawa pretrain"
             )
-            raise BadInput(what, cure="install another: pip install 'transformers>=5.17,<6'")
+            raise BadInput(
+                what, cure="install another version: pip install 'transformers>=5.17,<6'"
+            )
         low = torch.bfloat16 if uses_bf16(self.settings.precision, device) else torch.float32
         self.network = Network(model.to(device).train(), low)
         fused_by_default = self.settings.compile == "auto" and self.on_gpu
@@ -290,7 +294,7 @@ class PretrainingLoop:
         if options.heldout is not None:
             heldout = open_pack(options.heldout)
             if heldout.meta.tokenizer != meta.tokenizer:
-                what = "was packed with another tokenizer than the text to learn from"
+                what = "was packed with a different tokenizer than the training text"
                 raise BadInput(what, file=options.heldout, cure="pack it again")
             self.evaluator = HeldoutEvaluator(heldout, self.network, vocabulary, self.settings)
         self.progress = TrainingProgress(key=training_key(options, self.pack), total=0)
@@ -349,7 +353,7 @@ class PretrainingLoop:
         self.progress.looks = budget.evaluations() if evaluation_seconds else 0
         steps = budget.steps()
         if not steps:
-            note = "preparing took all the minutes there were: one step was made"
+            note = "preparation used up all minutes; the training made one step"
             self.progress.notes.append(note)
         return max(1, steps)
 
@@ -365,17 +369,17 @@ class PretrainingLoop:
             return
         steps = progress.total
         times = steps * self.step_tokens / max(1, self.pack.tokens)
-        what = f"{steps:,} step{'s' * (steps > 1)} of {self.step_tokens:,} pieces, {times:.2g} times the text"
+        what = f"{steps:,} step{'s' * (steps > 1)} of {self.step_tokens:,} tokens, {times:.2g} times the text"
         if progress.done:
             what += f"; {progress.done:,} are done"
         if self._budget is not None:
             evaluation_seconds = progress.looks * self._budget.evaluation_seconds
             left = round(self._budget.mean_step_seconds * steps + evaluation_seconds)
-            what += f", about {left // 60}:{left % 60:02} from here"
+            what += f", about {left // 60}:{left % 60:02} left"
         self.options.on_note(f"Plan: {what}")
 
     def _correct_schedule(self) -> None:
-        """Begin anew with another number of steps, once, where the first ones take another time
+        """Start over with another number of steps, once, if the first steps take another time
         than was measured.
 
         The rate of every step depends on the number of all, so a schedule cannot be changed under
@@ -392,7 +396,7 @@ class PretrainingLoop:
         if better is None or (total := max(1, better.steps())) == progress.total:
             return
         times = better.mean_step_seconds / budget.mean_step_seconds
-        what = f"A step takes {times:.2g} times what was measured: begun anew with another plan"
+        what = f"A step takes {times:.2g} times as long as measured; the training starts over with a new plan"
         self.options.on_note(what)
         self.steps.restore(first_state)
         self.steps.seen = 0
@@ -425,13 +429,13 @@ class PretrainingLoop:
         spent, self._paused_at = now - self._paused_at, now
         progress.seconds += spent
         if not math.isfinite(loss):
-            what = f"the loss is no number any more at step {progress.done:,}"
+            what = f"the loss is not finite at step {progress.done:,}"
             rate = f"choose a learning rate under {self.settings.rate():g}"
             raise BadInput(what, cure=f"{rate}; the last good state is kept")
         if spent < 0.5 and stop - first == self._steps_at_once:
             self._steps_at_once = min(MAX_STEPS_LOADED, self._steps_at_once * 2)
         speed = (stop - first) / max(1e-9, spent) * self.step_tokens
-        what = f"training, loss {loss:.3f}, {speed:,.0f} pieces/s"
+        what = f"training, loss {loss:.3f}, {speed:,.0f} tokens/s"
         self.options.on_progress(what, progress.done, progress.total)
         if progress.done in self.schedule.evaluations:
             self._evaluate(loss)

@@ -3,7 +3,7 @@
 Tokens come from byte-pair merges (Sennrich et al. 2016, doi:10.18653/v1/P16-1162) over the
 stretches of a sample; for `morphemes` the stretches are cut at morpheme boundaries first, for
 `subwords` they are not, and nothing else differs. Each token then gets the logarithm of its
-relative frequency, counted anew `SCORING_ROUNDS` times with the tokens the model itself chooses,
+relative frequency, counted again `SCORING_ROUNDS` times with the tokens the model itself chooses,
 still inside the boundaries. The released tokenizer finds the likeliest tokens by these scores
 alone.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 DEFAULT_SIZES = {"characters": 8_000, "subwords": 16_000, "morphemes": 16_000}
 """By kind, tokens at most if no number is given: characters are fewer where the alphabet ends."""
 MIN_CHARACTER_COUNT = 5
-"""Times a character must occur to be a token of its own; a rarer one could not be learned and is
+"""Times a character must occur to be a separate token; a rarer one could not be learned and is
 spelled in bytes."""
 MERGED_SHARE = 1 / 3
 """Share of the room that is kept for longer tokens where all characters would take more.
@@ -110,11 +110,11 @@ class Vocabulary(NamedTuple):
     sampled: int
     """Of these, those sub-words were learned from."""
     crowded: int = 0
-    """Characters often enough to be tokens for which there was no room."""
+    """Characters that are frequent enough to be tokens but did not fit."""
 
 
 class VocabularyReport(Record, frozen=True, kw_only=True):
-    """What a vocabulary is, as `vocabulary.json` says it."""
+    """The description of a vocabulary in `vocabulary.json`."""
 
     language: str
     tokenizer: str
@@ -130,8 +130,8 @@ class VocabularyReport(Record, frozen=True, kw_only=True):
     """What found morphemes while it was learned; nothing is needed to use it."""
     normal_form: str
     crowded: int | msgspec.UnsetType = msgspec.UNSET
-    """Characters often enough to be tokens that are spelled in bytes for want of room; not there
-    where there are none."""
+    """Characters that are frequent enough to be tokens but are spelled in bytes for lack of room; absent
+    if empty."""
 
     @property
     def size_for_all(self) -> int:
@@ -142,15 +142,15 @@ class VocabularyReport(Record, frozen=True, kw_only=True):
 
 
 def check_vocabulary(kind: str, size: int = 0) -> None:
-    """Refuse a kind that is none, and a size (0: the default) that no text can be written with."""
+    """Refuse an unknown kind, and a size (0: the default) that is too small for any text."""
     if kind not in DEFAULT_SIZES:
         raise unknown("tokenizer", kind, DEFAULT_SIZES)
     size = size or DEFAULT_SIZES[kind]
     min_size = FIRST_TEXT_ID + 100
     if size < min_size:
-        reserved = f"{FIRST_TEXT_ID} pieces are bytes and special ones"
-        cure = f"say --vocabulary {min_size} or more: {reserved}"
-        raise BadInput(f"a vocabulary of {size} pieces holds no text", cure=cure)
+        reserved = f"{FIRST_TEXT_ID} of the tokens are bytes and special tokens"
+        cure = f"pass --vocabulary {min_size} or more: {reserved}"
+        raise BadInput(f"a vocabulary of {size} tokens is too small", cure=cure)
 
 
 def learn_vocabulary(
@@ -173,7 +173,7 @@ def learn_vocabulary(
         if line and crc32(line.encode(), options.seed) < share * 2**32:
             sample.append(normaliser.normalize_str(line))
     if not sample:
-        raise BadInput("there is no text to learn a vocabulary from", cure="name more text")
+        raise BadInput("there is no text to learn a vocabulary from", cure="pass more text")
     texts = sample
     if kind == "morphemes" and options.segmenter:
         texts = list(mark_boundaries(sample, options.segmenter))
@@ -215,7 +215,7 @@ def _find_frequent(counts: NDArray[np.int64]) -> list[str]:
 
 
 def mark_boundaries(texts: Sequence[str], segmenter: FindStarts) -> Iterator[str]:
-    """The texts with a mark at each morpheme boundary; a blank belongs to what stands behind it."""
+    """The texts with a mark at each morpheme boundary; a blank belongs to the token after it."""
     for text, starts in zip(texts, segmenter(texts), strict=True):
         parts, at = [], 0
         for start in starts:

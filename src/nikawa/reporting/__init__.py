@@ -1,7 +1,7 @@
-"""What stored runs say, for people: the page of `nikawa report`, the page of `nikawa agree`, pictures, tables, dataset cards.
+"""Stored runs for readers: the page of `nikawa report`, the page of `nikawa agree`, pictures, tables, dataset cards.
 
 `nikawa report` is `job.report`. It works in three steps, and a file belongs to one of them; `training` and
-`tried_settings` hold both the first and the third step of their subject.
+`tried_settings` contain both the first and the third step of their subject.
 
 | step | files |
 |---|---|
@@ -12,7 +12,7 @@
 Drawing rests on `fragments` (numbers, tables and notes as HTML), `plots` (pictures), `markup` (escaping, templates) and
 `sources` (which file a number is from). `page.css`, `page.js` and `page_browser.js` become a part of the page.
 
-The other files stand alone: `agreement` is the page about the agreement of workers, `scatter` the picture of the
+The other files are independent: `agreement` is the page about the agreement of workers, `scatter` the picture of the
 artifact test (both place names with `label_placement`), `card` the dataset card in Markdown, and `tables` a table in
 Markdown, LaTeX or CSV for every command.
 """

@@ -86,7 +86,7 @@ def draw_distribution(table: Table) -> Markup:
 
 
 def draw_bars(names: Sequence[object], counts: Sequence[int], total: int) -> Markup:
-    """A bar a name, with its share of the total."""
+    """One bar per name, with its share of the total."""
     margin = 16 + max((text_width(shorten_name(name), SIZE) for name in names), default=0)
     most = max(counts, default=0)
     parts = []
@@ -123,7 +123,7 @@ def draw_standing(counts: dict[str, int]) -> Markup:
 
 
 def locate_workers(table: Table) -> tuple[Floats, Floats, str, str]:
-    """Where each worker stands: (x, y, name of x, name of y).
+    """The place of each worker: (x, y, name of x, name of y).
 
     Labels: answers given, and how often another worker's answer about the same item is the same. Numbers: how far
     a worker's answers are from the mean of the others', with and without their sign.
@@ -147,7 +147,7 @@ def locate_workers(table: Table) -> tuple[Floats, Floats, str, str]:
         answers.astype(np.float64),
         _mean_by_worker(table, same, has_others),
         "answers",
-        "share of others' answers that are the same",
+        "share of other workers' answers that are the same",
     )
 
 
@@ -196,7 +196,7 @@ class _Axis:
 
     @classmethod
     def of(cls, values: Floats, *, logarithmic: bool = False, from_zero: bool = False) -> _Axis:
-        """An axis that holds the values with room to spare."""
+        """An axis that covers the values, with a margin."""
         scaled = np.log10(values) if logarithmic else values
         low = 0.0 if from_zero else float(scaled.min())
         high = float(scaled.max())
@@ -242,7 +242,7 @@ def _tick(value: float) -> str:
 
 
 def count_coincidences(table: Table) -> Floats:
-    """Categories by categories: where one worker says this (row), the share of others who say that (column).
+    """Categories by categories: given one worker's answer (row), the share of each answer among the others (column).
 
     These are the coincidences of Krippendorff's alpha (Krippendorff, 2004) with each row divided by its sum: a pair of answers
     to an item that m workers judged counts 1 / (m - 1). A row without any pair is 0.
@@ -289,7 +289,7 @@ def draw_shares(names: Sequence[object], cells: Floats, title: str, digits: int 
 def write_page(folder: Path, report: AgreeReport, table: Table, *, overwrite: bool = False) -> Path:
     """Write `index.html`, which needs nothing else, into a new folder, and return its path.
 
-    `table` holds the judgements that `report` was made from. Raises BadInput where the folder exists and `overwrite` is False.
+    `table` contains the judgements that `report` was made from. Raises BadInput if the folder exists and `overwrite` is False.
     """
     with atomic_folder(folder, overwrite=overwrite) as place:
         (place / "index.html").write_text(render_page(report, table), encoding="utf-8")
@@ -310,7 +310,9 @@ def draw_plots(report: AgreeReport, table: Table) -> dict[str, Markup]:
         plots["answers"] = draw_distribution(table)
         if len(table.categories) <= MAX_CATEGORIES:
             shares = count_coincidences(table)
-            plots["coincidences"] = draw_shares(table.categories, shares, "Answers against answers")
+            plots["coincidences"] = draw_shares(
+                table.categories, shares, "Answers by other workers' answers"
+            )
         plots["workers"] = draw_workers(table)
         if has_few_pairs(table):
             plots["kappas"] = draw_kappas(table)
@@ -332,7 +334,7 @@ def render_page(report: AgreeReport, table: Table) -> str:
 
 
 def draw_kappas(table: Table) -> Markup:
-    """Kappa of each pair of workers; nobody is held against themselves."""
+    """Kappa of each pair of workers; no worker is compared with itself."""
     kappas = pair_kappas(confusion_by_pair(table))
     np.fill_diagonal(kappas, np.nan)
     order = sorted(range(len(table.workers)), key=lambda i: str(table.workers[i]))

@@ -59,14 +59,14 @@ MAX_SUSPECTS_SHOWN = 10
 PARTIAL_COLUMNS = (
     "system",
     "accuracy",
-    "always the most frequent",
+    "most frequent answer",
     "difference",
     "p\u00a0(Holm)",
     "with all inputs",
 )
 STAYS = {
-    "same": "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen.",
-    "pearson": "How alike the answers to originals and to perturbed examples are: Pearson's correlation, in percent.",
+    "same": "How often an answer stays the same when the example is perturbed. The gold label of the original says whether it should.",
+    "pearson": "Pearson's correlation, in percent, between the answers to the originals and to the perturbed examples.",
 }
 
 Key = tuple[str, str]
@@ -92,7 +92,7 @@ def confusion_plot(section: Section, part: Analysed) -> str:
 
 
 def confusions(section: Section, digits: int) -> str:
-    """A plot a system, and each label by itself."""
+    """One plot per system, and each label by itself."""
     shown, places = [], []
     for part in section.analysed:
         picture = confusion_plot(section, part)
@@ -103,7 +103,7 @@ def confusions(section: Section, digits: int) -> str:
     classes = show_classes(section.analysed, digits)
     if not shown:
         return block("Labels", classes) if classes else ""
-    words = "Rows are gold, columns answers; the shade is the share of the row. Choose a cell to see its examples."
+    words = "Rows are gold labels and columns are answers. The shade is the share of the row. Click a cell to see its examples."
     return block("Confusion", multiples(shown) + source_line(*places) + classes, words)
 
 
@@ -146,7 +146,7 @@ def cross_tables(analysed: Sequence[Analysed], digits: int) -> str:
 
 
 def show_cross_table(part: Analysed, cross: CrossTable, digits: int) -> Markup:
-    """The table of one system: a row a gold label, a column a range of similarity, and the margins of both."""
+    """The table of one system: one row per gold label, one column per range of similarity, and the totals of both."""
     place = inside(part.source, "cross")
     cells: dict[Key, str | TableCell] = {}
     for i, cell in enumerate(cross.cells):
@@ -181,21 +181,21 @@ def reliability_plot(part: Analysed) -> str:
 
 
 def calibration(analysed: Sequence[Analysed]) -> str:
-    """How far probabilities can be trusted, a plot a system."""
+    """How far probabilities can be trusted, one plot per system."""
     shown, places = [], []
     for part in analysed:
         measured = part.analysis.calibration
         if measured is None:
             continue
         brier = figures(measured.brier.value, "fraction", 1)
-        more = "no more" if measured.ece <= measured.ece_chance else "more"
+        more = "not more" if measured.ece <= measured.ece_chance else "more"
         place = inside(part.source, "calibration")
         places.append(place)
         shown.append(
             fragment(
                 "small_figure",
                 caption=part.system,
-                words=f"calibration error {measured.ece:.3f}, Brier {brier} ({more} than chance makes)",
+                words=f"calibration error {measured.ece:.3f} ({more} than expected by chance), Brier {brier}",
                 words_place="",
                 picture=reliability_plot(part),
                 place=place,
@@ -203,7 +203,7 @@ def calibration(analysed: Sequence[Analysed]) -> str:
         )
     if not shown:
         return ""
-    words = "How often answers of a given probability are right. Below the diagonal a model is surer than it should be."
+    words = "How often answers with a given probability are correct. Below the diagonal, a model is overconfident."
     return block("Calibration", multiples(shown) + source_line(*places), words)
 
 
@@ -218,8 +218,8 @@ def overlap(analysed: Sequence[Analysed], digits: int) -> str:
     first = parts[0][1]
     places = [inside(part.source, "overlap") for part, _ in parts]
     words = (
-        f"Of the words of the {first.of}, a share of {figures(first.mean.value, 'fraction', 1)} is found in the "
-        f"{first.inside} on average (segmentation: {first.segmentation})."
+        f"On average, a share of {figures(first.mean.value, 'fraction', 1)} of the words of the {first.of} also occurs in the "
+        f"{first.inside} (segmentation: {first.segmentation})."
     )
     labels = ", ".join(f"{label} {share:.3f}" for label, share in first.labels.items())
     words += f" By gold: {labels}." if labels else ""
@@ -256,15 +256,18 @@ def slices(section: Section, digits: int) -> str:
         return ""
     every = [one for part in parts for one in part.analysis.slices]
     sure = sum(map(_is_sure, every))
-    differ = "1 slice differs" if sure == 1 else f"{sure:,} slices differ"
+    differ = "No slice differs" if not sure else f"{sure:,} slices differ"
+    if sure == 1:
+        differ = "1 slice differs"
     words = (
-        f"Each row is the {parts[0].analysis.metric} on the examples that share a value, with 95% intervals and, at the right, how "
-        f"many they are; the dashed line is {parts[0].system} on all of them. {differ} from the rest of their set (5%, Holm)."
+        f"Each row shows {parts[0].analysis.metric} on the examples that share a value, with 95% confidence intervals. The number "
+        f"of examples is on the right. The dashed line is {parts[0].system} on all examples. {differ} significantly from the rest of "
+        "the set (5%, Holm)."
     )
     if any(one.units < LEAST_UNITS for one in every):
         words += f" {TOO_FEW}"
     if len(parts) > MAX_SYSTEMS_DRAWN:
-        words += f" The best {MAX_SYSTEMS_DRAWN} systems are drawn; the table has all."
+        words += f" The plot shows the best {MAX_SYSTEMS_DRAWN} systems; the table shows all."
     places = [inside(part.source, "slices") for part in parts]
     drawn = " ".join(places[:MAX_SYSTEMS_DRAWN])
     whole = " ".join(places)
@@ -330,7 +333,7 @@ def _slices_by_key(part: Analysed) -> Slices:
 
 
 def show_slice_table(parts: Sequence[Analysed], digits: int, place: str) -> Markup:
-    """A row a slice, a column a system."""
+    """One row per slice, one column per system."""
     tables = list(map(_slices_by_key, parts))
     rows: list[Row] = []
     for key, n in _slice_sizes(parts).items():
@@ -363,7 +366,7 @@ def show_slice(one: Slice, place: str, unit: Unit, digits: int) -> str | TableCe
 
 
 def curves_block(section: Section) -> str:
-    """Learning curves; empty where there is none."""
+    """Learning curves; empty without one."""
     if not section.curves:
         return ""
     place = " ".join(curve.source for curve in section.curves)
@@ -412,7 +415,7 @@ def partial_block(section: Section, digits: int) -> str:
         )
     place = " ".join(part.source for part in section.partial)
     shown = table(PARTIAL_COLUMNS, rows, 1, "With some of the inputs only", place)
-    return block("What the inputs give away", shown + source_line(place))
+    return block("Results with part of the inputs", shown + source_line(place))
 
 
 def stress_block(section: Section, digits: int) -> str:
@@ -436,19 +439,19 @@ def stress_plot(section: Section, tallest: float = inf) -> str:
             if cell.gold or cell.case or cell.value is None:
                 continue
             place = inside(each.source, "cells", j)
-            words = f"{systems[i]}: {cell.value:.1f} of {cell.n:,}"
+            words = f"{systems[i]}: {cell.value:.1f} on {cell.n:,} examples"
             dots.setdefault(cell.operation, []).append(dot(cell, i, words, place))
             sizes.setdefault(cell.operation, cell.n)
     if not dots:
         return ""
     lines = [PlotRow(name, each, note=f"{sizes[name]:,}") for name, each in dots.items()]
     low = -100.0 if section.stress[0].found.measure == "pearson" else 0.0
-    title = f"Answers that stay, {section.name}"
+    title = f"Unchanged answers, {section.name}"
     return draw_dots(lines, title, (low, 100.0), systems, tallest=tallest)
 
 
 def show_stress_table(section: Section, digits: int, place: str) -> Markup:
-    """A row an operation, case and label of the original, a column a system."""
+    """A row an operation, case and label of the original, one column per system."""
     cells: dict[tuple[StressKey, int], tuple[StressCell, str]] = {}
     for i, each in enumerate(section.stress):
         for j, cell in enumerate(each.found.cells):
@@ -469,11 +472,11 @@ def show_stress_table(section: Section, digits: int, place: str) -> Markup:
             ]
         )
     columns = ["operation", "case", "gold", "n", *(each.found.title for each in section.stress)]
-    return table(columns, rows, 3, "Answers that stay", place)
+    return table(columns, rows, 3, "Unchanged answers", place)
 
 
 def stress_keys(keys: Iterable[StressKey]) -> list[StressKey]:
-    """By operation, case and label, all together first; a lone case of an operation says nothing new."""
+    """By operation, case and label, all together first; the only case of an operation is left out."""
     every = list(keys)
     cases: dict[str, set[str]] = {}
     for operation, case, _ in every:
@@ -501,7 +504,7 @@ def show_stress(cell: StressCell, place: str, digits: int) -> Markup:
 
 
 def suspects(section: Section) -> str:
-    """Labels that systems speak against; those of sets made from others repeat their originals and are not counted."""
+    """Labels that systems contradict; labels of sets made from others repeat their originals and are not counted."""
     own = []
     made = []
     for part in section.suspects:
@@ -512,9 +515,11 @@ def suspects(section: Section) -> str:
     shown = [show_suspects(part) for part in own if part.found.items]
     if not shown:
         return show_no_suspects(section)
-    words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
+    words = "Gold labels that the systems contradict with high confidence. Models are wrong more often than people, so check each item before you change a label."
     if made:
-        words += f" Not listed: {', '.join(made)}, whose examples were made from others."
+        words += (
+            f" Not listed: {', '.join(made)}, because their examples were made from other examples."
+        )
     paragraph = html('<p class="soft">{}</p>', words)
     place = " ".join(inside(part.source, "total") for part in own)
     total = sum(part.found.total for part in own)
@@ -527,7 +532,7 @@ def show_no_suspects(section: Section) -> str:
     if not reasons:
         return ""
     words = (
-        f"None can be listed: {reasons[0].found.why}. A suspicion needs confidence: a model that gives probabilities, or "
+        f"The list is empty: {reasons[0].found.why}. To list suspects, you need a model that returns probabilities, or "
         "several systems on the same examples."
     )
     paragraph = html('<p class="soft"{}>{}</p>', source(reasons[0].source), words)
@@ -550,7 +555,9 @@ def show_suspects(part: SourcedFinding[Suspects]) -> Markup:
             ]
         )
     columns = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]
-    listed = f", the likeliest {len(rows)} here" if listed_set.total > len(rows) else ""
+    listed = (
+        f"; the table shows the {len(rows)} most likely" if listed_set.total > len(rows) else ""
+    )
     sheet = (
         f"; nikawa analyse writes the sheet for workers ({listed_set.sheet})"
         if listed_set.sheet

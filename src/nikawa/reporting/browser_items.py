@@ -1,7 +1,7 @@
 """The examples of a report with gold and answers: in words that fit every kind of task, then packed for the page.
 
-Packed, they are columns instead of rows, each text once, deflated, in characters a page can hold. A column of small numbers
-is a string, one character a number; the script of the page (page.js) unpacks it when the examples are first looked at.
+Packed, they are columns instead of rows, each text once, deflated, in characters that a page can contain. A column of small numbers
+is a string, one character per number; the script of the page (page.js) unpacks it when the examples are first shown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FAR_SHARE = 0.25
 REPEATED_INPUTS = ("words",)
 """Inputs that repeat another one."""
 FIRST_INPUTS = ("question",)
-"""Inputs that tell examples apart best."""
+"""Inputs that distinguish examples best."""
 USUAL_SCALE = (0.0, 5.0)
 """Of similarities, where a task declares none."""
 
@@ -57,7 +57,7 @@ class ItemColumns:
     answers: Sequence[Sequence[Sequence[int]]]
     """By system and seed: numbers of words; -1 where there was no answer."""
     points: Sequence[Sequence[int]]
-    """By system: the mean score of the example, 0 to POINTS; -1 where there is none."""
+    """By system: the mean score of the example, 0 to POINTS; -1 without a score."""
     sure: Sequence[Sequence[int]] = ()
     """By system: the mean probability of the answer, 0 to POINTS; -1 where unknown."""
     language: str = "und"
@@ -66,7 +66,7 @@ class ItemColumns:
     notes: dict[str, str] = field(default_factory=dict)
     """`points` (what a score of an example is) and `kind` (of the task)."""
     folders: Sequence[Sequence[str]] = ()
-    """By system and seed: the folder whose `predictions/SET.jsonl` holds the answers, as an address from the page."""
+    """By system and seed: the folder whose `predictions/SET.jsonl` contains the answers, as an address from the page."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -98,7 +98,7 @@ def pack_column(column: Sequence[int]) -> str | list[int]:
 
 
 def pack_items(items: ItemColumns) -> str:
-    """The examples as text that may stand in a page."""
+    """The examples as text that is safe inside a page."""
     tag_sets = WordNumbers()
     tags = [tag_sets.number(",".join(map(str, numbers))) for numbers in items.tags]
     content = {
@@ -253,7 +253,7 @@ def number_tags(words: WordNumbers, examples: Sequence[Example]) -> list[tuple[i
     columns = []
     for example in examples:
         tags: list[str] = []
-        if not example.hidden:  # what is said of an example may tell its label
+        if not example.hidden:  # metadata of an example may reveal its label
             tags += [f"tag={tag}" for tag in sorted(example.tags)]
             values = [(key, example.meta.get(key)) for key in keys]
             tags += [f"{key}={value}" for key, value in values if value is not None]
@@ -300,7 +300,7 @@ def _answers_of(task: TaskRuns, run: ReportRun) -> Iterator[tuple[Example, Predi
 
 
 def number_answers(words: WordNumbers, task: TaskRuns, system: SystemRuns) -> list[list[int]]:
-    """The answers of each run of a system as numbers of words; -1 where there is none."""
+    """The answers of each run of a system as numbers of words; -1 without an answer."""
     columns = []
     for run in system.runs:
         column = []
@@ -338,7 +338,7 @@ def score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
 def score_items(
     task: Task, examples: Sequence[Example], answers: Sequence[Prediction]
 ) -> Sequence[float] | None:
-    """A score an example from 0 to 1, under the first metric that has one; closeness for similarities."""
+    """One score per example from 0 to 1, under the first metric that has one; closeness for similarities."""
     if len(answers) != len(examples):
         return None
     pairs = [
@@ -367,7 +367,7 @@ def score_items(
 
 
 def shared_spans(gold: Any, answer: Any) -> float:
-    """F1 of the spans of one text; 1 where there are none and none were found, 0 where there is no answer or no gold.
+    """F1 of the spans of one text; 1 if neither side has a span, 0 without an answer or without gold.
 
     >>> shared_spans([(0, 2), (3, 5)], [(0, 2)])
     0.6666666666666666
@@ -384,16 +384,16 @@ def describe_wrong_answers(task: Task) -> str:
     """What counts as wrong in the browser."""
     if task.kind == "similarity":
         low, high = task.scale or USUAL_SCALE
-        return f"off by more than {FAR_SHARE * (high - low):g}"
+        return f"the answer differs from gold by more than {FAR_SHARE * (high - low):g}"
     if task.kind == "tagging":
-        return "F1 of the example's own spans below a half"
+        return "the F1 of the example's spans is below 0.5"
     if task.kind in ("reading", "tree", "dialogue"):
-        return f"less than half of the item's {task.metrics[0]}"
-    return "most seeds answer other than gold"
+        return f"the {task.metrics[0]} of the item is below 0.5"
+    return "the answers of most seeds differ from gold"
 
 
 def average_confidence(task: TaskRuns, system: SystemRuns) -> list[int]:
-    """The probability of the answer, mean over seeds, 0 to FULL_SCORE; -1 where scores are no probabilities."""
+    """The probability of the answer, mean over seeds, 0 to FULL_SCORE; -1 if scores are not probabilities."""
     columns = []
     for run in system.runs:
         answers = _answers_of(task, run)
@@ -405,7 +405,7 @@ def average_confidence(task: TaskRuns, system: SystemRuns) -> list[int]:
 
 
 def find_confidence(prediction: Prediction | None) -> float:
-    """The probability of an answer; -1 where there is no answer, or its scores are no probabilities."""
+    """The probability of an answer; -1 without an answer, or if its scores are not probabilities."""
     if prediction is None:
         return -1.0
     scores, answer = prediction.scores, str(prediction.answer)

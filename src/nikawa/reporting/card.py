@@ -12,7 +12,7 @@ from nikawa.records import Card, Record
 from nikawa.reporting.tables import TextTable
 
 BUILT = "build.json"
-"""What a build writes beside the dataset it made."""
+"""The files that a build writes next to its dataset."""
 
 
 class StageFigures(Record, frozen=True, kw_only=True):
@@ -81,12 +81,12 @@ class Figures(Record, frozen=True, kw_only=True):
 
 
 class Built(Record, frozen=True, kw_only=True):
-    """`build.json`: what a release was made of, and its figures."""
+    """`build.json`: the parts of a release, and its figures."""
 
     recipe: str
     version: str
     key: str
-    """The digest of what the release was made of: recipe, sets, settings, answers. An amended release has another."""
+    """The digest of the parts of the release: recipe, sets, settings, answers. An amended release has another."""
     nikawa: str
     """The version of Nikawa that built it."""
     config: dict[str, Any]
@@ -96,7 +96,7 @@ class Built(Record, frozen=True, kw_only=True):
 def format_card(card: Card, figures: Figures) -> str:
     """The whole card in Markdown, with front matter that hubs of datasets read.
 
-    `figures` are those of the build; for a dataset made elsewhere they have no stages, and the card then says nothing of
+    `figures` are those of the build; for a dataset made elsewhere they have no stages, and the card then omits
     how it was collected.
     """
     parts = [
@@ -120,7 +120,7 @@ def describe_release(card: Card, figures: Figures) -> Iterator[str]:
     yield f"# {card.title}"
     if figures.simulated:
         share = f"{figures.simulated:,} of {figures.answers:,}"
-        yield f"> **The workers are simulated** ({share} answers). This release shows how the dataset is made; its labels are no gold."
+        yield f"> **The workers are simulated** ({share} answers). This release only shows how the dataset is made. Do not use its labels as gold labels."
     yield card.description
     yield "## Motivation"
     yield f"Version {card.version}, licence {card.licence}. Home: {card.homepage}"
@@ -132,11 +132,11 @@ def _quoted(text: str) -> str:
 
 
 def describe_composition(card: Card, figures: Figures) -> Iterator[str]:
-    """What the dataset holds: texts, labels by split, lengths, licences of the sources."""
+    """The content of the dataset: texts, labels by split, lengths, licences of the sources."""
     yield "## Composition"
     yield f"Texts: {card.source}"
     table = _label_table(figures.labels)
-    if figures.spans:  # spans by label, then the items they stand in
+    if figures.spans:  # spans by label, then the items that contain them
         spans = _label_table(figures.spans)
         total = ["all spans", *spans.rows[-1][1:]]
         rows = [*spans.rows[:-1], total, ["items", *table.rows[-1][1:]]]
@@ -148,11 +148,11 @@ def describe_composition(card: Card, figures: Figures) -> Iterator[str]:
     licences = ", ".join(f"{name} ({count:,} items)" for name, count in figures.licences.items())
     if licences:
         yield f"Licences of the sources: {licences}."
-    yield "`lineage.jsonl` holds, for every example, its sources, every judgement, the rules it met and the siblings that were dropped."
+    yield "`lineage.jsonl` lists the sources, judgements, rules and dropped siblings of every example."
 
 
 def _label_table(labels: Mapping[str, Mapping[str, int]]) -> TextTable:
-    """A row a label, a column a split, and the totals of both."""
+    """One row per label, one column per split, and the totals of both."""
     splits = list(labels)
     rows = []
     for name in sorted({name for counts in labels.values() for name in counts}):
@@ -180,7 +180,7 @@ def describe_process(figures: Figures) -> Iterator[str]:
     ]
     yield TextTable(("stage", "rule", "in", "out", "dropped"), rows).markdown()
     if figures.chosen:
-        yield "What the paper leaves open, and what was chosen:"
+        yield "Choices that the paper leaves open:"
         yield "\n".join(f"- {note}" for note in figures.chosen)
 
 
@@ -203,7 +203,7 @@ def describe_workers(card: Card, figures: Figures) -> Iterator[str]:
         ]
         for ask in figures.asks
     ]
-    columns = ("asked", "what", "items", "workers an item", "workers", "answers")
+    columns = ("question", "type", "items", "workers per item", "workers", "answers")
     if rows:
         yield TextTable(columns, rows, columns[2:]).markdown()
     yield from describe_agreement(figures)
@@ -233,22 +233,22 @@ def describe_agreement(figures: Figures) -> Iterator[str]:
 def describe_use(card: Card, figures: Figures) -> Iterator[str]:
     """Known problems, what checks found, and the data statement."""
     yield "## Uses and known problems"
-    problems = list(card.problems) or ["None are known yet."]
+    problems = list(card.problems) or ["No problems are known yet."]
     yield "\n".join(f"- {problem}" for problem in problems)
     yield "Checks of texts, repetition and leakage (`nikawa data check`):"
     rows = [[one.check, one.where, f"{one.count:,}"] for one in figures.findings]
     yield (
         TextTable(("check", "where", "count"), rows, ("count",)).markdown()
         if rows
-        else "Nothing was found."
+        else "No problems found."
     )
     if not figures.stages:  # made elsewhere: how it was judged is not ours to state
         return
     yield "## Data statement"
     yield (
         f"Language varieties: {', '.join(card.languages)}. Speakers: the writers of the sources named above. "
-        f"Workers: {card.workers or 'none'}; their demographics were not asked. "
-        "Situation: written text, judged item by item on task sheets."
+        f"Workers: {card.workers or 'none'}; their demographics were not collected. "
+        "Situation: written text, judged one item at a time on task sheets."
     )
     yield "## Maintenance"
-    yield "A corrected version keeps the old labels in the lineage. `build.json` holds every setting and count of this build."
+    yield "A corrected version keeps the old labels in the lineage. `build.json` contains all settings and counts of this build."

@@ -1,7 +1,7 @@
-"""What a report tells of a dataset: its card, how far people agreed, what the texts give away.
+"""The notes of a report on a dataset: its card, the agreement of workers, and artifacts of the texts.
 
-Agreement is that of published judgements, of the judgements beside a custom dataset, or of the build that made one.
-Where labels are hidden, nothing is shown that tells how often each was given.
+Agreement is that of published judgements, of the judgements next to a custom dataset, or of the build that made one.
+If labels are hidden, nothing is shown that reveals their frequencies.
 """
 
 from __future__ import annotations
@@ -34,39 +34,39 @@ if TYPE_CHECKING:
     from nikawa.checks.probe import ArtifactReport
 
 FOLDER = "dataset"
-"""Where the files of findings are, beside the page."""
+"""The folder of the files of findings, next to the page."""
 MAX_WORDS_SHOWN = 10
 AGREEMENT_RESAMPLES = 200
 SIDES = {"inference": "hypothesis"}
 """The input a worker wrote, which gives labels away; all inputs together elsewhere."""
 MEASURE_TITLES = {
     "alpha": "Krippendorff's alpha",
-    "percent": "agreement of pairs",
+    "percent": "pairwise agreement",
     "cohen": "Cohen's kappa",
     "fleiss": "Fleiss' kappa",
-    "unanimous": "items with one answer",
-    "majority": "items with a majority only",
-    "none": "items without one",
-    "individual-is-majority": "answers that are the majority's",
+    "unanimous": "items with unanimous answers",
+    "majority": "items with a majority answer",
+    "none": "items without a majority",
+    "individual-is-majority": "answers equal to the majority",
 }
 
 
 @dataclass(frozen=True)
 class DatasetNote:
-    """A note of the page, and what stands behind it as a file beside the page."""
+    """A note of the page, and its data as a file next to the page."""
 
     note: Note
     file: str = ""
-    """The address of the file from the page; empty where there is none."""
+    """The address of the file from the page; empty without a file."""
     whole: Record | None = None
-    """What the file holds: the whole report that the note is an extract of."""
+    """The content of the file: the full report that the note summarises."""
 
 
 @dataclass
 class DatasetNoteReader:
     """Writes the notes about datasets; what tasks of one dataset share is computed once.
 
-    `data` is the folder of published data. Something that cannot be measured here becomes a note that says why: a report
+    `data` is the folder of published data. Something that cannot be measured becomes a note with the reason: a report
     of runs does not fail because judgements are missing.
     """
 
@@ -104,7 +104,7 @@ class DatasetNoteReader:
         yield DatasetNote(make_agreement_note(report, file, line), file, report)
 
     def _custom_agreement(self, task: TaskRuns) -> Iterator[DatasetNote]:
-        """Agreement of the judgements beside a custom dataset, or of the build that made it."""
+        """Agreement of the judgements next to a custom dataset, or of the build that made it."""
         from nikawa.aggregation.agree_job import AgreeOptions
 
         name, question = task.task.dataset, task.task.question
@@ -141,7 +141,7 @@ class DatasetNoteReader:
         return agree(spec, self.data, options).report
 
     def _hides_labels(self, dataset: str) -> bool:
-        """Whether labels of a custom dataset are hidden: how often workers gave each answer would then tell of them."""
+        """Whether labels of a custom dataset are hidden: the frequencies of workers' answers would then reveal them."""
         splits = ExampleReader(self.data).custom(dataset).splits
         return any(example.hidden for examples in splits.values() for example in examples)
 
@@ -170,7 +170,7 @@ class DatasetNoteReader:
 
 
 def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:
-    """The commands that make the custom datasets of tasks anew, where their cards tell, one a dataset."""
+    """The commands that build the custom datasets of tasks, if their cards contain them, one per dataset."""
     commands = {}
     for task in tasks:
         dataset = task.task.dataset
@@ -186,7 +186,7 @@ def _file_of(task: TaskRuns, what: str) -> str:
 
 
 def card_note(card: Card, dataset: str) -> Note:
-    """What the card of a dataset says."""
+    """The content of a dataset's card."""
     rows = [
         ("version", card.version),
         ("licence", card.licence),
@@ -209,13 +209,13 @@ def make_build_note(figures: Figures, place: str, dataset: str) -> Note:
     """The agreement of a build: what was asked, of whom, and each measure."""
     rows, sources = [], []
     for i, ask in enumerate(figures.asks):
-        workers = f"{ask.workers:,}" + (" (some simulated)" if ask.simulated else "")
+        workers = f"{ask.workers:,}" + (" (some are simulated)" if ask.simulated else "")
         for name, value in ask.agreement.items():
             rows.append((ask.title, f"{ask.items:,}", workers, name, f"{value:.3f}"))
             sources.append(inside(place, "asks", i, "agreement", name))
     return Note(
         title="Agreement",
-        text="Of those who were asked when the dataset was built.",
+        text="Agreement of the workers who judged the items when the dataset was built.",
         columns=("asked", "items", "workers", "agreement", "value"),
         rows=tuple(rows),
         numbers=("items", "value"),
@@ -226,7 +226,7 @@ def make_build_note(figures: Figures, place: str, dataset: str) -> Note:
 
 
 def make_agreement_note(report: AgreeReport, place: str, line: str) -> Note:
-    """A row a measure of agreement, with its interval."""
+    """One row per measure of agreement, with its interval."""
     rows, sources = [], []
     for i, measure in enumerate(report.measures):
         if measure.value is None:
@@ -255,11 +255,11 @@ def make_artifacts_note(report: ArtifactReport, place: str, line: str) -> Note:
     over = [(i, pair) for i, pair in enumerate(report.over) if pair.label not in report.uneven]
     words = len({pair.token for _, pair in over})
     text = (
-        f"{report.dataset}, {' and '.join(report.sides)}: of {report.vocabulary:,} words, {words:,} go with a label more often than "
-        f"chance allows (binomial test, {report.alpha:g} over the vocabulary)."
+        f"{report.dataset}, {' and '.join(report.sides)}: {words:,} of {report.vocabulary:,} words occur with one label more often than "
+        f"chance explains (binomial test, {report.alpha:g} divided by the vocabulary size)."
     )
     if report.uneven:
-        text += f" Left out: {', '.join(report.uneven)}, so frequent that any common word would be over the line."
+        text += f" Labels left out: {', '.join(report.uneven)}; they are so frequent that every common word would be significant."
     rows, sources = [], []
     for i, pair in over[:MAX_WORDS_SHOWN]:
         share = f"{pair.share:.2f}"

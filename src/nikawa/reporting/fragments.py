@@ -70,7 +70,7 @@ def number(
 ) -> Markup:
     """A number with its spread below, the letters of its tie groups, and where it is from.
 
-    `spread` is the place of deviation and interval where they are not beside the value.
+    `spread` is the place of deviation and interval if they are not next to the value.
     """
     shown = html(
         '<span class="{}"{}>{}</span>',
@@ -79,7 +79,7 @@ def number(
         figures(score.value, score.unit, digits),
     )
     if ties and score.value is not None:
-        title = f"shares {ties} with systems it cannot be told apart from"
+        title = f"not significantly different from other systems with {ties}"
         shown += html('<sup class="tie" title="{}">{}</sup>', title, ties)
     place = spread or score.source
     if score.sd is not None:
@@ -94,7 +94,7 @@ def small(words: str, place: str = "") -> Markup:
 
 
 def soft(words: str, title: str = "") -> Markup:
-    """Words that stand back."""
+    """Words in a muted colour."""
     return html('<span class="soft"{}>{}</span>', source("", title), words)
 
 
@@ -189,7 +189,7 @@ def note(finding: Note, place: str = "") -> Markup:
 
 
 def figure(picture: str, name: str, kind: str, place: str) -> Markup:
-    """A picture of a task with what it is from and its file; empty where there is none."""
+    """A picture of a task with its source and its file; empty without a picture."""
     if not picture:
         return Markup("")
     return fragment(

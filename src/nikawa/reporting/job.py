@@ -1,4 +1,4 @@
-"""Report runs: tables, figures and a page that tell how good models are, how sure that is, and where they fail."""
+"""Report runs: tables, figures and a page with scores, confidence intervals and errors of models."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from nikawa.version import __version__
 
 T = TypeVar("T")
 MAX_TEXT_CHARS_OF_PAGE = 2_500_000
-"""Characters of texts a page holds; beyond that the longest are cut."""
+"""Maximum characters of texts in a page; the longest texts are cut beyond that."""
 MAX_DATASETS_IN_TITLE = 4
 
 OnProgress = Callable[[str], None]
@@ -71,17 +71,17 @@ class ReportOptions:
     analyses: bool = True
     """Whether to analyse the runs: slices, confusion, calibration, learning curves, suspected label errors."""
     dataset: bool = True
-    """Whether to tell of the dataset: its card, agreement of workers, artifacts."""
+    """Whether to describe the dataset: its card, agreement of workers, artifacts."""
     made: str = ""
     """When the report was made; without it the same runs give the same bytes."""
     overwrite: bool = False
-    """Whether to replace an earlier report; a folder that is none is never replaced."""
+    """Whether to replace an earlier report; any other folder is never replaced."""
     on_progress: OnProgress = lambda what: None
-    """Called with what is done next."""
+    """Called with the name of the next step."""
     unit: TableUnit = "percent"
     """Of the page, its plots and tables; `numbers.json` and the analyses are in the official unit in any case."""
     hidden: bool = False
-    """Whether hidden labels count as others do, for whoever holds them; what is written has mode 0600 then."""
+    """Whether hidden labels count like others, for the owner of the labels; the written files then have mode 0600."""
     keys: Path | None = None
     """The key file with the labels that `nikawa data hide` took out of a dataset; needs `hidden`."""
 
@@ -110,7 +110,7 @@ class ReportResult(ShownAsTables, Record, frozen=True, kw_only=True, omit_defaul
     undefined: dict[str, str] = field(default_factory=dict)
     """Task and system to why it is in no comparison: too few of its answers could be read."""
     left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Reason to the folders of runs that are on no page, though they lie in the folders named: `not finished`, …"""
+    """For each reason (`not finished`, …), the runs in the named folders that are not on the page."""
 
 
 def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None) -> ReportResult:
@@ -118,7 +118,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
 
     `runs` are folders of runs, folders of several, or patterns; `out` is written whole or not at all. Every dataset, file
     of answers and card is read once. Scores are those that the runs stored, unless they are of other items or metrics than
-    now: then the answers are scored again, and `scored_again` of the result says why.
+    now: then the answers are scored again, and `scored_again` of the result has the reason.
 
     Raises BadInput where no run is finished, a file is not what its run wrote, data is not what the run was planned with,
     or something is in the way at `out`.
@@ -170,7 +170,7 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
         )
     left_out: dict[str, tuple[str, ...]] = {}
     for folder, why in sorted(runs_found.skipped.items()):
-        if why != CHOOSES_SETTINGS:  # those are on the page, by themselves
+        if why != CHOOSES_SETTINGS:  # those have their own place on the page
             left_out[why] = (*left_out.get(why, ()), folder)
     paths = [path for path in out.rglob("*") if path.is_file()]
     files = sorted(str(path.relative_to(out)) for path in paths)
@@ -191,12 +191,12 @@ def report(runs: Sequence[str], out: Path, options: ReportOptions | None = None)
 
 
 def refuse_other_folder(out: Path, overwrite: bool) -> None:
-    """Say what is in the way before the work; a folder that is no report is never replaced."""
+    """Raise BadInput before the work if a folder is in the way; a folder that is not a report is never replaced."""
     refuse_existing(out, overwrite)
     is_report = (out / NUMBERS).is_file()
     is_empty = out.is_dir() and not any(out.iterdir())
     if out.exists() and not is_report and not is_empty:
-        raise BadInput("is no report", file=out, cure="choose another folder: --out DIR")
+        raise BadInput("is not a report", file=out, cure="choose another folder with --out DIR")
 
 
 def task_section(
@@ -299,7 +299,7 @@ def make_page(
     compared: PairedTests,
     options: ReportOptions,
 ) -> Page:
-    """The page of the sections: systems by their mean rank over tasks, runs, and the commands that make all of it anew."""
+    """The page of the sections: systems by their mean rank over tasks, runs, and the commands that reproduce it."""
     ranks: dict[str, list[int]] = {}
     for section in sections:
         for rank, row in enumerate(section.rows):
@@ -364,7 +364,7 @@ def add_choices(
 def pack_further_files(
     analyses: Analyses | None, notes: dict[str, list[DatasetNote]]
 ) -> dict[str, bytes]:
-    """The analyses the page shows, and what its notes about datasets rest on, as files beside it.
+    """The analyses of the page, and the data of its notes about datasets, as files next to it.
 
     Sheets for workers are written by `nikawa analyse`.
     """

@@ -30,7 +30,7 @@ OUTSIDE = 1e6
 COVERED = 900.0
 """A name over another name."""
 DOT = 400.0
-"""A name over a dot; a quarter of it for a wire beside one."""
+"""The cost of a name over a dot; a quarter of it for a line close to one."""
 LINE = 300.0
 """A name over the line."""
 CROSSED = 130.0
@@ -133,7 +133,7 @@ def _points(points: Sequence[Point]) -> Floats:
 
 
 def list_candidates(mark: LabelledPoint) -> Floats:
-    """Boxes around a mark, a row each: the side that faces it lies on a ring."""
+    """Boxes around a mark, one row each: the side that faces it is on a ring."""
     ring, turn = (each.ravel() for each in np.meshgrid(RINGS, np.arange(TURNS), indexing="ij"))
     cos, sin = np.cos(2 * pi * turn / TURNS), np.sin(2 * pi * turn / TURNS)
     wide, high = text_width(mark.text, mark.size), mark.size + 4
@@ -143,7 +143,7 @@ def list_candidates(mark: LabelledPoint) -> Floats:
 
 
 def price_alone(mark: LabelledPoint, boxes: Floats, scene: Scene) -> Floats:
-    """What each candidate costs by itself."""
+    """The cost of each candidate on its own."""
     spot, frame = np.array([mark.x, mark.y]), scene.frame
     ends = _nearest(spot, boxes)
     outside = (boxes[:, 0] < frame.left) | (boxes[:, 1] < frame.top)
@@ -185,7 +185,7 @@ def _nearest(spot: Floats, boxes: Floats) -> Floats:
 
 
 def _holds(boxes: Floats, points: Floats, gap: float) -> NDArray[np.bool_]:
-    """Whether each box holds each point or comes within `gap` of it."""
+    """Whether each box contains each point or comes within `gap` of it."""
     x, y = points[None, :, 0], points[None, :, 1]
     wide = (x > boxes[:, :1] - gap) & (x < boxes[:, 2:3] + gap)
     return wide & (y > boxes[:, 1:2] - gap) & (y < boxes[:, 3:] + gap)
@@ -207,7 +207,7 @@ def find_crossings(spot: Floats, ends: Floats, starts: Floats, stops: Floats) ->
 
 
 def _side(p: Floats, q: Floats, r: Floats) -> Floats:
-    """Positive where r lies on one side of the line from p to q, negative on the other."""
+    """Positive if r is on one side of the line from p to q, negative on the other."""
     way, other = q - p, r - p
     area: Floats = way[..., 0] * other[..., 1] - way[..., 1] * other[..., 0]
     return area

@@ -23,7 +23,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 def text(value: object) -> Markup:
     """Text for a page or a picture, with visible escapes for what has no shape.
 
-    XML cannot hold control characters, and bidirectional controls would reorder what stands around a name.
+    XML cannot contain control characters, and bidirectional controls would reorder the text around a name.
     """
     return escape(_show(value if isinstance(value, str) else str(value)))
 
@@ -48,7 +48,7 @@ def join(parts: Any) -> Markup:
 
 
 def source(place: str, title: str = "") -> Markup:
-    """Attributes that tell where a number is from; the script of the page adds the place to what the pointer shows."""
+    """Attributes with the source of a number; the script of the page adds the source to the tooltip."""
     shown = html(' title="{}"', title) if title else Markup("")
     return html(' data-src="{}"', place) + shown if place else shown
 

@@ -1,4 +1,4 @@
-// The page: examples that are unpacked when they come near, keys, theme, sources, print.
+// The page: unpacks examples when they come into view; keys, theme, sources, printing.
 (() => {
   const { Browser, read } = nikawa;
   const browsers = [];
@@ -7,7 +7,7 @@
     if (place.dataset.started) return;
     place.dataset.started = "yes";
     if (!("DecompressionStream" in window)) {
-      place.querySelector(".wait").textContent = "This browser is too old to unpack the examples; they are in predictions/ of each run.";
+      place.querySelector(".wait").textContent = "This browser is too old to unpack the examples. They are in predictions/ of each run.";
       return;
     }
     const browser = new Browser(place, await read(place.dataset.items));
@@ -16,7 +16,7 @@
     place.browser = browser;
   }
 
-  // The examples of a task are unpacked when they come near.
+  // Unpack the examples of a task when they are about to come into view.
   const places = [...document.querySelectorAll(".browser")];
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); start(entry.target); }
@@ -35,7 +35,7 @@
     browser.list.focus({ preventScroll: true });
   }
 
-  // One stop of the tab key a table, arrows inside it: thirty labels have nine hundred cells.
+  // The tab key stops once per table and the arrow keys move inside it: thirty labels have nine hundred cells.
   function move(event, rect) {
     const cells = [...rect.closest("figure").querySelectorAll("rect")], across = cells.filter((cell) => cell.dataset.gold === rect.dataset.gold).length;
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key], next = step && cells[cells.indexOf(rect) + step];
@@ -55,7 +55,7 @@
     rect.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(rect); } else move(event, rect); });
   }
 
-  // The browser nearest to the middle of the screen is the one that keys speak to, unless another was used last in sight.
+  // Keys act on the example browser that was used last if it is visible, else on the one nearest to the middle of the screen.
   function meant() {
     const inSight = (b) => { const box = b.place.getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight; };
     if (Browser.current && inSight(Browser.current)) return Browser.current;
@@ -79,13 +79,13 @@
     }
   });
 
-  // Theme: the reader's own unless another was chosen.
+  // The theme follows the reader's system unless the reader chose another.
   const themes = ["auto", "light", "dark"], button = document.getElementById("theme"), root = document.documentElement;
   const stored = () => { try { return localStorage.getItem("nikawa-theme") || "auto"; } catch { return "auto"; } };
   function dress(theme) {
     if (theme === "auto") delete root.dataset.theme; else root.dataset.theme = theme;
     button.textContent = `Theme: ${theme}`;
-    try { localStorage.setItem("nikawa-theme", theme); } catch { /* a page from a file may not keep things */ }
+    try { localStorage.setItem("nikawa-theme", theme); } catch { /* a page opened from a file may have no storage */ }
   }
   button.hidden = false;
   dress(themes.includes(stored()) ? stored() : "auto");
@@ -100,11 +100,11 @@
   }, { rootMargin: "-20% 0px -75% 0px" });
   document.querySelectorAll("main>section").forEach((section) => seen.observe(section));
 
-  // What the pointer rests on tells where it is from, besides what its title says.
+  // Add the source of the element under the pointer to its title.
   document.addEventListener("pointerover", (event) => {
     const found = event.target.closest?.("[data-src]");
-    if (!found || found.dataset.told) return;
-    found.dataset.told = "yes";
+    if (!found || found.dataset.titled) return;
+    found.dataset.titled = "yes";
     const [first, ...more] = found.dataset.src.split(" "), place = decodeURI(first) + (more.length ? ` and ${more.length} more` : "");
     const drawn = found.namespaceURI.endsWith("svg") ? found.querySelector("title") : null;
     if (drawn) drawn.textContent += `\n${place}`;

@@ -1,10 +1,10 @@
-"""A report as one HTML file that needs nothing else, with tables and figures beside it.
+"""A report as one self-contained HTML file, with tables and figures as separate files.
 
-The page begins with a summary, then has a section a task, and ends with the method: runs, data, versions of packages, how
-intervals and tests were made, and the commands that make all of it anew.
+The page begins with a summary, then has one section per task, and ends with the method: runs, data, versions of packages, how
+intervals and tests were made, and the commands that reproduce it.
 
-The page may load nothing (its content policy says so) and runs one script, named by its hash: whatever a text of the
-data holds, it stays text.
+The page may load nothing (its content policy forbids it) and runs one script, identified by its hash: texts of the
+data always stay text.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def write_report(
     unit: TableUnit = "percent",
     overwrite: bool = False,
 ) -> Path:
-    """Write the page and what stands beside it into a folder, whole or not at all, and return the path of the page.
+    """Write the page and its files into a folder, all or nothing, and return the path of the page.
 
     `items` are the examples by task, in the order of `page.sections`. `extra` are further files by their paths from the
     folder. `digits` are those of percentages; fractions get two more. The page, its plots and tables are in `unit`,
@@ -99,7 +99,7 @@ def write_report(
 
 
 def asset(name: str) -> str:
-    """The text of a file beside this one: a style sheet or a script that becomes a part of the page."""
+    """The text of a file next to this one: a style sheet or a script that becomes part of the page."""
     return files("nikawa.reporting").joinpath(name).read_text("utf-8")
 
 
@@ -245,7 +245,7 @@ def _coloured(style: str, colours: Mapping[str, str]) -> str:
 
 
 def render_method(page: Page) -> Markup:
-    """The last section: whoever doubts a number finds here what it rests on and how to repeat it."""
+    """The last section: the sources of the numbers and how to reproduce them."""
     runs = _runs(page.runs, "runs", "")
     if page.choosing:
         runs += _runs(page.choosing, "choosing", " that chose settings")
@@ -256,7 +256,9 @@ def render_method(page: Page) -> Markup:
         page=page,
         over_seeds=describe_seed_intervals(page),
         tests_place=f"{NUMBERS}#/rounds {NUMBERS}#/tests",
-        swaps=f"; {page.swaps:,} for metrics that are computed anew" if page.swaps else "",
+        swaps=f"; {page.swaps:,} for metrics that are recomputed on every resample"
+        if page.swaps
+        else "",
         least_p=describe_least_p(page),
         files=show_files(page),
         runs=runs,
@@ -276,22 +278,25 @@ def describe_seed_intervals(page: Page) -> str:
     several = [one for one in numbers if one[1].sd is not None and one[1].low is not None]
     means = list(dict.fromkeys(metric for metric, number in several if number.by == "t"))
     if not means:
-        return " and, where there are several seeds, of seeds."
+        return " and, if a system has several seeds, of seeds."
     others = list(dict.fromkeys(metric for metric, _ in several if metric not in means))
     drawn = ""
     if others:
-        drawn = f" Those of {', '.join(others)} are of resamples of examples and of seeds."
+        drawn = f" The intervals of {', '.join(others)} come from resamples of examples and seeds."
     return (
-        f". Where there are several seeds, the intervals of scores and slices under {', '.join(means)}, which are means over examples, are "
-        "Student's t over examples and seeds, with the variances of the tests below and Satterthwaite's degrees of freedom: resamples of "
-        f"a few seeds would be too narrow.{drawn} Single labels, calibration and perturbations are resampled over examples alone."
+        f". If a system has several seeds, the intervals of {', '.join(means)} (means over examples) use Student's t over examples and "
+        "seeds, with the variances of the tests below and Satterthwaite's degrees of freedom, because resampling a few seeds gives "
+        f"intervals that are too narrow. This applies to scores and slices.{drawn} Single labels, calibration and perturbations are "
+        "resampled over examples only."
     )
 
 
 def describe_least_p(page: Page) -> str:
     """The least p that the tests can show after correction, in words; empty where nothing is resampled."""
     least = find_least_p(page)
-    return "" if least is None else f"; the least p these rounds can show is {least:.2g}"
+    return (
+        "" if least is None else f"; the smallest p-value that these rounds can give is {least:.2g}"
+    )
 
 
 def explain_ties(page: Page) -> str:
@@ -300,8 +305,8 @@ def explain_ties(page: Page) -> str:
     least = find_least_p(page)
     if least is not None and least >= SIGNIFICANCE_LEVEL:
         reasons.append(
-            f"With so few rounds for so many tests no p of single runs can fall below {least:.2g}, so that they may share a letter "
-            "however far they are apart: make the report with more --rounds."
+            f"There are too few rounds for this many tests: the p-value of single runs cannot fall below {least:.2g}, so systems can "
+            "share a letter even if their difference is large. Make the report again with more --rounds."
         )
     undefined = 0
     for section in page.sections:
@@ -309,7 +314,7 @@ def explain_ties(page: Page) -> str:
             undefined += pair.p is None and pair.difference.value is not None
     if undefined:
         pairs = "one pair" if undefined == 1 else f"{undefined:,} pairs"
-        reasons.append(f"The test of {pairs} has no p: this counts as a tie.")
+        reasons.append(f"The test of {pairs} has no p-value and counts as a tie.")
     return " ".join(reasons)
 
 
@@ -328,19 +333,19 @@ def find_least_p(page: Page) -> float | None:
 
 
 def show_files(page: Page) -> Markup:
-    """What lies beside the page: those files alone that this report has."""
+    """The files next to the page: only those that this report has."""
     files = {
         "numbers.json": "every number of this page with its source",
         "summary.csv": "every score, unrounded",
         "summary.md, summary.tex": "the summary for a README and for a paper",
-        "figures/*.svg": "the plots, each by itself",
+        "figures/*.svg": "the plots as separate files",
     }
     if any(map(systems_with_parts, page.sections)):
-        files["*-seen.tex"] = "seen and unseen for a paper"
+        files["*-seen.tex"] = "the seen/unseen table for a paper"
     if any(section.analysed for section in page.sections):
-        files["analyses/*.json"] = "slices, confusion, calibration and the other analyses"
+        files["analyses/*.json"] = "slices, confusion matrices, calibration and other analyses"
     if any(note.source for section in page.sections for note in section.findings):
-        files["dataset/*.json"] = "agreement of workers, words that give labels away"
+        files["dataset/*.json"] = "agreement of workers, words that predict labels"
     rows = []
     for names, words in files.items():
         codes = [html("<code>{}</code>", name) for name in names.split(", ")]
@@ -368,7 +373,7 @@ USAGE_COUNTS = ("requests", "kept", "tokens_in", "tokens_out", "retries", "cost"
 
 
 def show_usage(page: Page) -> Markup:
-    """What the runs asked of servers, and what that cost; empty where none asked any."""
+    """The requests of the runs to servers, and their cost; empty without a request."""
     rows: list[Row] = []
     sums = dict.fromkeys(USAGE_COUNTS, 0.0)
     for run in (*page.choosing, *page.runs):

@@ -1,7 +1,7 @@
 "use strict";
-// The browser of examples: what it holds, filters, lists and shows.
+// The example browser: its data, filters, list and view of one example.
 const nikawa = (() => {
-  // Texts of the data reach the page through textContent alone, never as markup.
+  // Texts of the data enter the page only through textContent, never as markup.
   const FULL = 62;
   const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const PLACE = new Int8Array(128).fill(-1);
@@ -44,7 +44,7 @@ const nikawa = (() => {
   const count = (n) => n.toLocaleString("en-US");
 
   class Browser {
-    // The one that was used last.
+    // The browser that was used last.
     static current = null;
 
     constructor(place, items) {
@@ -60,7 +60,7 @@ const nikawa = (() => {
       this.filter();
     }
 
-    // An example is wrong for a system where its mean score is below a half; -1 where gold is hidden.
+    // An example is wrong for a system if its mean score is below 0.5; -1 if gold is hidden.
     right(system, i) {
       const points = this.items.points[system][i];
       return points < 0 ? -1 : points * 2 > FULL ? 1 : 0;
@@ -110,8 +110,8 @@ const nikawa = (() => {
       const systems = items.sys.map((name, i) => [String(i), name]);
       const several = items.sys.length > 1;
       const agree = [["", "any"], ["wrong", "wrong"], ["right", "right"]];
-      if (items.points.some((column) => column.some((p) => p > 0 && p < FULL))) agree.push(["short", "not wholly right"]);
-      if (several) agree.push(["none", "all wrong"], ["all", "all right"], ["some", "systems differ"], ["only", "alone right"], ["but", "alone wrong"]);
+      if (items.points.some((column) => column.some((p) => p > 0 && p < FULL))) agree.push(["short", "partly right"]);
+      if (several) agree.push(["none", "all wrong"], ["all", "all right"], ["some", "systems differ"], ["only", "only this one right"], ["but", "only this one wrong"]);
       const tools = make("div", { class: "tools" }, make("label", { class: "wide" }, "Search", this.search));
       if (several) tools.append(this.select("system", "System", systems));
       tools.append(this.select("agree", "Outcome", agree));
@@ -120,16 +120,16 @@ const nikawa = (() => {
       if (sets.length) tools.append(this.select("set", "Set", [["", "all"], ...named(sets)]));
       const tags = this.tagGroups();
       if (tags.length) tools.append(this.select("tag", "Tag", [["", "any"], ...tags]));
-      const orders = [["", "as in the set"], ["hard", "hardest first"]];
-      if (items.sure.some((column) => column.some((p) => p >= 0))) orders.push(["bold", "surest mistakes first"]);
+      const orders = [["", "dataset order"], ["hard", "hardest first"]];
+      if (items.sure.some((column) => column.some((p) => p >= 0))) orders.push(["bold", "most confident mistakes first"]);
       tools.append(this.select("order", "Order", orders));
-      this.told = make("span", { role: "status", "aria-live": "polite" });
-      const bar = make("div", { class: "bar" }, this.told, make("div", {},
+      this.status = make("span", { role: "status", "aria-live": "polite" });
+      const bar = make("div", { class: "bar" }, this.status, make("div", {},
         make("button", { type: "button", onclick: () => this.clear() }, "Clear"),
-        make("button", { type: "button", title: "The examples shown, one JSON object a line", onclick: () => this.save() }, "Save as JSONL")));
+        make("button", { type: "button", title: "The examples shown, one JSON object per line", onclick: () => this.save() }, "Save as JSONL")));
       this.all = make("div", { class: "all", role: "presentation" });
       this.list = make("div", { class: "list", role: "listbox", tabindex: "0", "aria-label": `Examples of ${this.name}` }, this.all);
-      this.view = make("div", { class: "view", tabindex: "0", role: "region", "aria-label": "The chosen example" });
+      this.view = make("div", { class: "view", tabindex: "0", role: "region", "aria-label": "The selected example" });
       this.list.addEventListener("scroll", () => this.paint(), { passive: true });
       this.list.addEventListener("keydown", (event) => this.key(event));
       this.place.replaceChildren(tools, bar, make("div", { class: "panes" }, this.list, this.view));
@@ -202,7 +202,7 @@ const nikawa = (() => {
         found.push(i);
       }
       this.found = Int32Array.from(this.sorted(found, system));
-      this.told.textContent = found.length === items.n ? `${count(items.n)} examples` : `${count(found.length)} of ${count(items.n)} examples`;
+      this.status.textContent = found.length === items.n ? `${count(items.n)} examples` : `${count(found.length)} of ${count(items.n)} examples`;
       this.at = 0;
       this.list.scrollTop = 0;
       this.paint(true);
@@ -222,18 +222,18 @@ const nikawa = (() => {
       return found;
     }
 
-    // Only the rows in sight are in the page, so that ten thousand cost no more than ten.
-    paint(anew = false) {
+    // Only visible rows are in the page, so ten thousand rows cost no more than ten.
+    paint(isForced = false) {
       this.high = this.high || parseFloat(getComputedStyle(document.documentElement).fontSize) * 5.25;
       const first = Math.max(0, Math.floor(this.list.scrollTop / this.high) - 5);
       const last = Math.min(this.found.length, first + Math.ceil((this.list.clientHeight || 600) / this.high) + 10);
-      if (!anew && first === this.first && last === this.last) return;
+      if (!isForced && first === this.first && last === this.last) return;
       this.first = first;
       this.last = last;
       this.all.style.height = `${this.found.length * this.high}px`;
       const rows = [];
       for (let k = first; k < last; k++) rows.push(this.row(k));
-      if (!this.found.length) rows.push(make("p", { class: "empty" }, "No example is like this. Clear a filter to see more."));
+      if (!this.found.length) rows.push(make("p", { class: "empty" }, "No example matches. Clear a filter to see more."));
       this.all.replaceChildren(...rows);
       this.point();
     }
@@ -259,13 +259,13 @@ const nikawa = (() => {
     glyph(system, i) {
       const right = this.right(system, i);
       if (right < 0) return make("span", { class: "soft", role: "img", "aria-label": "not judged" }, "·");
-      if (right && this.items.points[system][i] < FULL) return make("span", { class: "ok", role: "img", "aria-label": "partly right", title: "partly right, or by most seeds" }, "◐");
+      if (right && this.items.points[system][i] < FULL) return make("span", { class: "ok", role: "img", "aria-label": "partly right", title: "partly right, or right with most seeds" }, "◐");
       return right ? make("span", { class: "ok", role: "img", "aria-label": "right" }, "✓") : make("span", { class: "no", role: "img", "aria-label": "wrong" }, "✗");
     }
 
     marked(place, words) {
       const q = this.state.q.trim(), at = q ? fold(words).indexOf(fold(q)) : -1;
-      // Folding may change lengths (full-width forms): mark only where it does not.
+      // Case folding can change lengths (full-width forms): highlight only if it does not.
       if (at < 0 || fold(words).length !== words.length) place.append(words);
       else place.append(words.slice(0, at), make("mark", {}, words.slice(at, at + q.length)), words.slice(at + q.length));
       return place;
@@ -305,7 +305,7 @@ const nikawa = (() => {
       const tags = items.ts[items.tags[i]];
       if (tags.length) parts.push(make("div", { class: "chips" }, ...tags.map((n) => {
         const [key, value] = this.split(items.w[n]);
-        return make("button", { type: "button", title: "Only examples like this", onclick: () => this.show({ tag: String(n) }) }, key === "tag" ? value : `${key} ${value}`);
+        return make("button", { type: "button", title: "Show only examples with this tag", onclick: () => this.show({ tag: String(n) }) }, key === "tag" ? value : `${key} ${value}`);
       })));
       const made = this.made(i);
       if (made.length) parts.push(make("div", { class: "chips" }, "Made from it:", ...made.slice(0, 12).map((j) =>
@@ -337,7 +337,7 @@ const nikawa = (() => {
       return list;
     }
 
-    // Where a text holds the gold answer, and the answer of the chosen system if that is another.
+    // The places of the gold answer in a text, and of the selected system's answer if it differs.
     underlined(place, words, i) {
       const system = +this.state.system, own = this.answer(system, i), found = [];
       const begin = Math.max(0, words.indexOf("[SEP]"));
@@ -377,7 +377,7 @@ const nikawa = (() => {
       return list;
     }
 
-    // What is left of two texts without their common beginning and end.
+    // The parts of two texts that remain without their common beginning and end.
     differing(a, b) {
       let start = 0, end = 0;
       while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
@@ -393,13 +393,13 @@ const nikawa = (() => {
         cells.push(make("td", {}, this.glyph(s, i), " ", this.votes(s, i)));
         body.append(make("tr", { "data-src": this.answersOf(s, i) }, ...cells));
       }
-      const names = parent >= 0 ? ["system", "to the original", "to the perturbed"] : ["system", "answer"];
+      const names = parent >= 0 ? ["system", "answer to the original", "answer to the perturbed"] : ["system", "answer"];
       return make("table", {}, make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)))), body);
     }
 
     arcs(word) { return word < 0 ? [] : this.items.w[word].split(" ").map((arc) => [+arc.split(":")[0], arc.slice(arc.indexOf(":") + 1)]); }
 
-    // A row a word: the head it has in gold and in each answer.
+    // One row per word: its head in gold and in each answer.
     tree(i) {
       const { items } = this, gold = this.arcs(items.gold[i]), answers = items.sys.map((_, s) => this.arcs(this.answer(s, i)));
       const text = items.t[items.inputs[0][1][i]] || "", body = make("tbody"), length = Math.max(gold.length, ...answers.map((a) => a.length));
@@ -416,7 +416,7 @@ const nikawa = (() => {
       return make("table", { lang: items.lang, "data-src": items.sys.map((_, s) => this.answersOf(s, i)).filter(Boolean).join(" ") || null }, make("thead", {}, make("tr", {}, ...head)), body);
     }
 
-    // How many words have their gold head, for the list.
+    // The number of words with the gold head, for the list.
     heads(system, i) {
       const gold = this.arcs(this.items.gold[i]), own = this.arcs(this.answer(system, i));
       return gold.length ? `${count(gold.filter((arc, k) => own[k] && own[k][0] === arc[0]).length)} of ${count(gold.length)} heads` : "";
@@ -430,7 +430,7 @@ const nikawa = (() => {
       return make("span", {}, ...parts, sure >= 0 ? ` (${Math.round((100 * sure) / FULL)}%)` : "");
     }
 
-    // The files that hold the answers of a system to an example, one a seed.
+    // The files with a system's answers to an example, one per seed.
     answersOf(s, i) {
       const file = encodeURIComponent(this.word(this.items.set[i]));
       return (this.items.runs[s] || []).map((folder) => `${folder}/predictions/${file}.jsonl`).join(" ") || null;

@@ -1,4 +1,4 @@
-"""What a report page shows, as plain values: jobs fill it, the page draws it, `numbers.json` holds it.
+"""The content of a report page as plain values: jobs fill it, the page draws it, `numbers.json` stores it.
 
 Values are in `unit`, as the official scorer reports; `nikawa.reporting.units` makes the page that is drawn of them. `source` names the file a number is from, as an address from the
 folder of the page, and the place in it: `FILE#/pointer` (RFC 6901), several with blanks between them.
@@ -35,7 +35,7 @@ class TrainingCurves(Record, frozen=True, kw_only=True):
     runs: int
     """Of which so many are traced."""
     folds: int = 0
-    """Above 0: the model of the last fold is told of."""
+    """Above 0: the figures are those of the last fold's model."""
 
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Number(Record, frozen=True, kw_only=True):
     n: int = 0
     source: str = ""
     few: bool = False
-    """Whether it has no interval because too few examples, or groups of them, stand behind it."""
+    """Whether it has no interval because it is based on too few examples or groups."""
     by: Literal["t"] | UnsetType = UNSET
     """`t` where the interval is Student's, over examples and seeds; else it is the middle of resamples."""
 
@@ -72,7 +72,7 @@ class SystemRow(Record, frozen=True, kw_only=True):
     """One system on one set."""
 
     system: str
-    """Unique in a section: its model, with what tells it apart from others of that model."""
+    """Unique in a section: its model, and the difference from other systems with that model."""
     model: str = ""
     trained: str = ""
     """What it learned from, where that is not the training data of the task."""
@@ -83,7 +83,7 @@ class SystemRow(Record, frozen=True, kw_only=True):
     """Their folders, as addresses from the folder of the page, in the order of seeds."""
     metrics: dict[str, Number]
     ties: dict[str, str] = field(default_factory=dict)
-    """Metric to letters: systems that share one cannot be told apart."""
+    """The letters by metric: systems that share one are not significantly different."""
     unanswered: dict[str, int] = field(default_factory=dict)
     """Reason to count over all seeds."""
     lost: str = ""
@@ -150,7 +150,7 @@ class Note(Record, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     numbers: tuple[str, ...] = ()
-    """Columns that hold numbers."""
+    """Columns with numbers."""
     source: str = ""
     sources: tuple[str, ...] = ()
     """Of each row."""
@@ -206,7 +206,7 @@ class SettingChoices(Record, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """As a task is called."""
+        """The name of the task."""
         return self.task
 
 
@@ -225,7 +225,7 @@ class Section(Record, frozen=True, kw_only=True):
     n: int
     """Examples of it that are scored: those whose labels are not hidden."""
     hidden: dict[str, int] | UnsetType = UNSET
-    """Set to its examples that are not scored because their labels are hidden; absent where there is none."""
+    """The number of examples per set that are not scored because their labels are hidden; absent without one."""
     protocol: str
     """How evaluation differs from train, dev and test as published, in a word or two; empty where it does not."""
     protocol_why: str
@@ -244,7 +244,7 @@ class Section(Record, frozen=True, kw_only=True):
     partial: tuple[SourcedFinding[PartialInput], ...] = ()
     suspects: tuple[SourcedFinding[Suspects], ...] = ()
     no_suspects: tuple[SourcedFinding[NoSuspects], ...] | UnsetType = UNSET
-    """Sets whose labels nobody can doubt here, with the reason."""
+    """Sets without a list of suspected label errors, with the reason."""
     choices: SettingChoices | None = None
     training: tuple[TrainingCurves, ...] = ()
     derived: tuple[str, ...] = ()
@@ -282,19 +282,19 @@ class Page(Record, frozen=True, kw_only=True):
     sections: tuple[Section, ...]
     runs: tuple[RunRow, ...]
     commands: tuple[str, ...]
-    """What makes the runs anew, then the report."""
+    """The commands that reproduce the runs, then the report."""
     rounds: int
     """Resamples of intervals over seeds and of paired tests."""
     tests: int
     """Paired tests corrected together."""
     swaps: int | UnsetType = UNSET
-    """Exchanges of answers drawn, instead of `rounds`, for metrics that are computed anew for each."""
+    """Exchanges of answers drawn, instead of `rounds`, for metrics that are recomputed for each."""
     choices: tuple[SettingChoices, ...] = ()
     """Of tasks that have no result here."""
     choosing: tuple[RunRow, ...] = ()
     """Runs that settings were chosen by."""
     made: str = ""
-    """When, where that was asked for."""
+    """The time, if requested."""
     converted: tuple[str, ...] | UnsetType = UNSET
     """Sections whose official scorers report fractions, in a page that prints percent; absent from `numbers.json`."""
 

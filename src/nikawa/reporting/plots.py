@@ -9,7 +9,7 @@
 | `draw_reliability` | share of right answers against probability |
 
 Every function returns markup whose texts are escaped. Colours and shapes are classes of `page.css`: `c0` to `c5` are the
-marks of systems, `s0` to `s5` their lines. `data-src` says which file a mark is from. A plot that would be taller than
+marks of systems, `s0` to `s5` their lines. `data-src` names the source file of a mark. A plot that would be taller than
 a sheet of paper comes in parts of whole rows, since a browser cuts no picture between rows.
 """
 
@@ -30,7 +30,7 @@ from nikawa.reporting.sources import inside
 
 T = TypeVar("T")
 SHEET_HEIGHT = 720.0
-"""Pixels of rows that fit on a sheet, A4 or letter, beside a heading and a legend."""
+"""Pixels of rows that fit on a sheet, A4 or letter, with a heading and a legend."""
 
 
 NO_BOUND = 1e9
@@ -64,7 +64,7 @@ def split_rows(
 def fill_parts(
     rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float
 ) -> list[Sequence[T]]:
-    """The rows in parts, each as full as `tallest` allows; a row that is taller is a part of its own."""
+    """The rows in parts, each as full as `tallest` allows; a taller row is a separate part."""
     parts = []
     start = 0
     for end in range(1, len(rows) + 1):
@@ -90,7 +90,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class PlotRow:
-    """A named row of dots; rows of one group stand together."""
+    """A named row of dots; rows of one group are drawn together."""
 
     name: str
     dots: Sequence[Dot]
@@ -109,7 +109,7 @@ class Axis:
     right: float
 
     def at(self, value: float) -> float:
-        """Where a value is; what lies outside is put on the edge."""
+        """The place of a value; a value outside the axis is put on the edge."""
         share = (value - self.low) / (self.high - self.low)
         return self.left + (self.right - self.left) * min(1.0, max(0.0, share))
 
@@ -134,7 +134,7 @@ def _step(span: float) -> float:
 def fit_axis(
     values: Iterable[float | None], left: float, right: float, within: tuple[float, float]
 ) -> Axis:
-    """An axis that holds all values with a little room, and nothing beyond what is possible."""
+    """An axis that covers all values with a margin, and nothing beyond the possible range."""
     known = [value for value in values if value is not None] or [0.0]
     least, most = within
     spread = max(known) - min(known)
@@ -314,9 +314,9 @@ def draw_dot_row(row: PlotRow, frame: _Frame, y: float) -> Iterator[str]:
 
 
 CURVE_HEIGHT, CURVE_LEFT, MIN_PIXELS_BETWEEN_NAMES = 256.0, 56.0, 46.0
-"""Pixels: of a plot's height, of what stands left of it, between two names below it."""
+"""Pixels: of a plot's height, of the margin on its left, between two names below it."""
 SMALL_WIDTH, SMALL_HEIGHT = 330.0, 150.0
-"""Width and height of a plot that stands beside others."""
+"""Width and height of a plot in a row of plots."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ class PlotCurve:
 
 @dataclass(frozen=True)
 class AmountScale:
-    """How amounts lie along the bottom, and how large the picture is."""
+    """The scale of amounts along the bottom, and the size of the picture."""
 
     below: str
     """What the amounts are."""
@@ -343,7 +343,7 @@ class AmountScale:
         return log10(amount) if self.log else amount
 
     def axis(self, amounts: Sequence[float]) -> Axis:
-        """An axis that holds all amounts with a little room."""
+        """An axis that covers all amounts with a margin."""
         low, high = 0.0, 1.0
         if amounts:
             low, high = self.place(amounts[0]), self.place(amounts[-1])
@@ -503,7 +503,7 @@ def draw_heat_row(table: Heat, i: int) -> Iterator[str]:
         answer = table.columns[j]
         share = count / total
         x = table.left + j * table.wide
-        note = f"gold {gold}, answered {answer}: {count:g} of {total:g} ({share:.1%})"
+        note = f"gold {gold}, answer {answer}: {count:g} of {total:g} ({share:.1%})"
         place = inside(table.place, gold, answer) if count else inside(table.place, gold)
         kind = "hit" if answer == gold else "miss"
         yield (
@@ -545,9 +545,9 @@ def draw_reliability(bins: Sequence[Bin], title: str, place: str = "") -> str:
         parts.append(
             f'<path class="whisker s0" d="M{x.at(p):.1f},{y.at(low):.1f}V{y.at(high):.1f}"/>'
         )
-        note = f"{n:,} answers with probability {p:.2f} on average: {share:.1%} right"
+        note = f"{n:,} answer{'' if n == 1 else 's'} with an average probability of {p:.2f}: {share:.1%} correct"
         parts.append(mark(x.at(p), y.at(share), 0, note, inside(place, i)))
     parts.append(label(left + side / 2, bottom + 36, "probability of the answer", "soft", "middle"))
     turn = f"translate(12 {top + side / 2:.0f}) rotate(-90)"
-    parts.append(f'<text class="soft" transform="{turn}" text-anchor="middle">share right</text>')
+    parts.append(f'<text class="soft" transform="{turn}" text-anchor="middle">share correct</text>')
     return svg(right + 14, bottom + 44, parts, title)

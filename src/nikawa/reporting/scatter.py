@@ -1,4 +1,4 @@
-"""The artifact test as a picture: share of a label against the examples that hold a token, with the line.
+"""The artifact test as a picture: share of a label against the number of examples with a token, with the line of significance.
 
 After Figure 3 of the JAMP paper (Figure 1 of Gardner et al., 2021). The SVG is written by hand: it needs no library,
 follows the reader's light or dark scheme, and its text stays text.
@@ -56,7 +56,7 @@ def draw_scatter(table: Table, over: Sequence[Pair], title: str) -> str:
     """The picture of a table as SVG.
 
     Every pair of a token and a label is a pale dot. `over` are the pairs over the line, the least likely first: they are drawn
-    strongly, and the first 60 have their tokens beside them.
+    strongly, and the first 60 are labelled with their tokens.
     """
     axes = Axes(max(1, ceil(log10(max(2, int(table.totals.max()))))))
     parts = [
@@ -67,7 +67,7 @@ def draw_scatter(table: Table, over: Sequence[Pair], title: str) -> str:
         *draw_heading(table, over, title),
         *draw_grid(axes, len(table.labels)),
     ]
-    for i in range(len(table.labels)):  # one path a label, dots that coincide drawn once
+    for i in range(len(table.labels)):  # one path per label; coinciding dots are drawn once
         pairs = np.unique(np.column_stack([table.totals, table.counts[:, i]]), axis=0).tolist()
         spots = dict.fromkeys(f"{axes.x(n):.1f} {axes.y(k / n):.1f}" for n, k in pairs)
         dots = "".join(f"M{spot}h0" for spot in spots)
@@ -108,11 +108,11 @@ def draw_heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str
     """The title, what was tested, and the legend of labels."""
     yield f'<text class="head" x="{FRAME.left}" y="28">{text(title)}</text>'
     words = (
-        f"{table.examples.sum():,} examples, {len(table.tokens):,} tokens; {len(over):,} pairs over the line "
+        f"{table.examples.sum():,} examples, {len(table.tokens):,} tokens; {len(over):,} significant pairs "
         f"(one-sided binomial test, p < {table.alpha:g}/{len(table.tokens):,})"
     )
     if len(over) > MAX_PAIRS_NAMED:
-        words += f", the {MAX_PAIRS_NAMED} least likely named"
+        words += f"; the {MAX_PAIRS_NAMED} least likely have names"
     yield f'<text class="soft" x="{FRAME.left}" y="49">{text(words)}</text>'
     x = FRAME.left + 6
     for i, label in enumerate(table.labels):
@@ -135,9 +135,9 @@ def draw_grid(axes: Axes, labels: int) -> Iterator[str]:
     yield f'<path class="null" d="M{FRAME.left},{null:.1f}H{FRAME.right}"/>'
     yield f'<text class="soft" x="{FRAME.left + 4}" y="{null - 5:.1f}">chance, 1/{labels}</text>'
     middle = (FRAME.left + FRAME.right) / 2
-    yield f'<text class="soft" x="{middle}" y="{FRAME.bottom + 42}" text-anchor="middle">examples that hold the token</text>'
+    yield f'<text class="soft" x="{middle}" y="{FRAME.bottom + 42}" text-anchor="middle">examples with the token</text>'
     turn = f"translate(20 {(FRAME.top + FRAME.bottom) / 2}) rotate(-90)"
-    yield f'<text class="soft" transform="{turn}" text-anchor="middle">share of the label among them</text>'
+    yield f'<text class="soft" transform="{turn}" text-anchor="middle">share of these with the label</text>'
 
 
 def trace_line(table: Table, axes: Axes) -> list[tuple[float, float]]:
@@ -153,7 +153,7 @@ def trace_line(table: Table, axes: Axes) -> list[tuple[float, float]]:
 def draw_pairs_over_line(
     table: Table, over: Sequence[Pair], axes: Axes, line: list[tuple[float, float]]
 ) -> Iterator[str]:
-    """The pairs over the line as dots with their tokens; a wire leads to a name that stands apart from its dot."""
+    """The significant pairs as dots with their tokens; a line leads to a name that is away from its dot."""
     numbers = {label: i for i, label in enumerate(table.labels)}
     marks = name_pairs(over[:MAX_PAIRS_NAMED], axes, numbers)
     dots = [(axes.x(pair.n), axes.y(pair.share)) for pair in over]

@@ -36,7 +36,7 @@ from nikawa.stats.results import LEAST_UNITS
 from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns, find_limits, mean_interval
 
 MIN_ROUNDS, MAX_ROUNDS = 2_000, 25_000
-"""Of paired tests, unless the user says how many."""
+"""Rounds of paired tests by default."""
 MAX_TESTS_OF_ALL_METRICS = 120
 """Tests above which only the first metric of each task is tested."""
 MAX_UNREAD_SHOWN, MAX_UNREAD_CHARS = 3, 160
@@ -71,7 +71,7 @@ def compare_tasks(tasks: Sequence[TaskRuns], rounds: int | None = None) -> Paire
 
 
 def make_score_result(task: TaskRuns, run: ReportRun, first_only: bool) -> ScoreResult:
-    """A run as `compare` takes it; the name of the task tells sets apart."""
+    """A run as `compare` takes it; the name of the task distinguishes sets."""
     examples = tuple(task.scored())
     answers = run.loaded.answers_by_id[task.main]
     report = ScoreReport(
@@ -94,7 +94,7 @@ def make_score_result(task: TaskRuns, run: ReportRun, first_only: bool) -> Score
 
 
 def system_rows(task: TaskRuns, compared: PairedTests) -> tuple[SystemRow, ...]:
-    """A row a system, the best first."""
+    """One row per system, the best first."""
     ties = {
         (score.system, score.metric): score.letters
         for score in compared.comparison.systems
@@ -227,8 +227,8 @@ class SeedIntervals:
     ) -> Number:
         """The number with its interval over items and seeds, where there are several seeds.
 
-        `name` is the set and `rounds` the resamples. There is no interval where the runs answered different items, or where
-        too few items, or groups of them, stand behind the number (`few` says so).
+        `name` is the set and `rounds` the resamples. There is no interval if the runs answered different items, or if
+        the number is based on too few items or groups (then `few` is set).
         """
         if len(system.runs) == 1 or number.value is None:
             return number

@@ -118,7 +118,7 @@ def render_section(section: Section, digits: int) -> Markup:
 def is_best(section: Section, row: SystemRow, metric: str) -> bool:
     """Whether a system has the best value of a metric.
 
-    Where all systems have the same value, or only one has any, none is called best.
+    If all systems have the same value, or only one has a value, no system is marked as the best.
     """
     known = set[float]()
     for each in section.rows:
@@ -131,7 +131,7 @@ def is_best(section: Section, row: SystemRow, metric: str) -> bool:
 
 
 def score_cell(section: Section, i: int, metric: str, digits: int) -> TableCell:
-    """A score of row `i` as it stands in a table: the value is from the runs; letters, and the interval over seeds, from here."""
+    """A score of row `i` in a table: the value comes from the runs; letters and the interval over seeds are computed here."""
     row = section.rows[i]
     place = inside(section.place, "rows", i)
     spread = inside(place, "metrics", metric) if len(row.runs) > 1 else ""
@@ -164,9 +164,7 @@ def show_scores(section: Section, digits: int) -> Markup:
     picture = figure(score_plot(section, SHEET_HEIGHT), section.name, "scores", place)
     sources = source_line(score_places(section), place)
     undefined = [
-        html(
-            "<p><b>{}</b> is not defined, and in no comparison: {}.</p>", row.system, row.undefined
-        )
+        html("<p><b>{}</b> is not defined and is not compared: {}.</p>", row.system, row.undefined)
         for row in section.rows
         if row.undefined is not UNSET
     ]
@@ -180,7 +178,7 @@ def score_places(section: Section) -> str:
 
 
 def count_answered(section: Section, row: SystemRow) -> str:
-    """How many of how many items a system answered, over all its seeds: `17 of 18` for nine items and two seeds."""
+    """The number of items that a system answered, over all its seeds: `17 of 18` for nine items and two seeds."""
     items = section.n * len(row.seeds)
     return f"{items - sum(row.unanswered.values()):,} of {items:,}"
 
@@ -209,16 +207,16 @@ def show_unreadable(section: Section) -> Markup:
             rows.append([*first, *(TableCell(text, place if text else "") for text in texts)])
     if not rows:
         return Markup("")
-    columns = ["system", "unreadable", "share", "example", "what it wrote", "reason"]
+    columns = ["system", "unreadable", "share", "example", "raw answer", "reason"]
     words = (
-        "Items without an answer that could be read. How they count is the metric's rule: most take them as wrong, "
-        "correlations leave them out. The browser of examples below shows them all."
+        "Items without a readable answer. The metric decides how they count: most metrics count them as wrong, "
+        "and correlations leave them out. The example browser below shows all of them."
     )
     place = inside(section.place, "rows")
     files = [row.lost for row in section.rows] + [row.unread_source or "" for row in section.rows]
     shown = table(columns, rows, (1, 2), "", place)
     sources = source_line(" ".join(filter(None, files)), place)
-    return block("Answers that could not be read", shown + sources, words)
+    return block("Unreadable answers", shown + sources, words)
 
 
 def score_plot(section: Section, tallest: float = inf) -> str:
@@ -259,7 +257,7 @@ def show_pairs(section: Section, digits: int) -> str:
     sure = sum(
         pair.p_holm is not None and pair.p_holm < SIGNIFICANCE_LEVEL for pair in section.pairs
     )
-    words = f"Differences: {sure} of {len(section.pairs)} are significant at 5%"
+    words = f"Significant differences (5%): {sure} of {len(section.pairs)}"
     return detail(words, shown + source_line(place), place)
 
 
@@ -270,7 +268,7 @@ def list_pair_cells(
     smallest = won = ""
     if pair.smallest is not None:
         smallest = figures(pair.smallest, pair.difference.unit, digits)
-    if pair.wins or pair.losses:  # an F1 has no items of its own
+    if pair.wins or pair.losses:  # an F1 has no score per item
         won = f"{pair.wins:,} / {pair.losses:,}"
     return [
         html("{} {} {}", pair.second, soft("over"), pair.first),
@@ -327,15 +325,15 @@ def seen_unseen(section: Section, digits: int) -> str:
                 places.append(place)
             rows.append(cells)
     columns = ["model", "", *(training_title(section, name) for name in trained)]
-    caption = f"{section.metrics[0]} on {section.set} by what was learned from"
+    caption = f"{section.metrics[0]} on {section.set} by training set"
     parts_place = inside(section.place, "parts")
     shown = table(columns, rows, 2, caption, parts_place)
-    words = "Examples whose kind was in the training data (seen) and others (unseen); Δ is seen less unseen."
+    words = "Seen: examples of a kind that occurs in the training data. Unseen: all other examples. Δ is seen minus unseen."
     return block("Seen and unseen", shown + source_line(*places), words)
 
 
 def training_title(section: Section, name: str) -> str:
-    """What a column is called: a training set without the name of the task's own dataset."""
+    """The title of a column: a training set without the name of the task's dataset."""
     return name.removeprefix(f"{section.dataset}:") or "all training data"
 
 
@@ -371,7 +369,7 @@ def find_seen_number(section: Section, i: int | None, where: str) -> Known | Non
 
 
 def find_seen_slices(section: Section, system: str) -> dict[str, tuple[Slice | None, str]]:
-    """What the analysis of a system says of the two."""
+    """The figures of both in the analysis of a system."""
     for part in section.analysed:
         if part.system == system:
             place = inside(part.source, "slices")

@@ -1,6 +1,6 @@
 """Where a number is from: `FILE#/pointer`, an address from the folder of the page and a place in the file (RFC 6901).
 
-Several places stand one after another with blanks between them; a blank in a name is written %20.
+Several places are separated by blanks; a blank in a name is written as %20.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def inside(place: str, *steps: str | int) -> str:
 
 
 def source_line(*places: str) -> Markup:
-    """What stands below a table or a plot, on paper too: the files it is from."""
+    """The source line below a table or a plot, also in print: the files it comes from."""
     every = list(dict.fromkeys(one for place in places for one in place.split(" ") if one))
     return fragment("source_line", links=list(list_links(every))) if every else Markup("")
 
 
 def list_links(places: Iterable[str]) -> Iterable[Markup]:
-    """A link a file; many files of one name (those of runs) or of one folder (analyses) in one."""
+    """One link per file; many files of one name (those of runs) or of one folder (analyses) share a link."""
     pointers: dict[str, list[str]] = {}
     for place in places:
         file, _, pointer = place.partition("#")
@@ -77,7 +77,7 @@ def group_alike(files: Iterable[str]) -> dict[tuple[str, str], list[str]]:
 
 
 def _common(pointers: list[str]) -> str:
-    """The innermost place that holds all of them."""
+    """The innermost place that contains all of them."""
     split = [pointer.split("/") for pointer in pointers]
     kept: list[str] = []
     for steps in zip(*split, strict=False):

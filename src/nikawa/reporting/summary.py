@@ -1,6 +1,6 @@
 """The summary of a report as tables for elsewhere: `summary.md`, `summary.tex`, `TASK-seen.tex` and `summary.csv`.
 
-Markdown and LaTeX have a row a system and a column a task, with its first metric. CSV has every metric of every set, a
+Markdown and LaTeX have one row per system and one column per task, with its first metric. CSV has every metric of every set, a
 line each, unrounded, with the place each number is from.
 """
 
@@ -37,7 +37,7 @@ def column_name(section: Section) -> str:
 
 
 def is_behind_best(section: Section, row: SystemRow) -> bool:
-    """Whether a system is told apart from the best one of the first metric: they share no letter of a tie group."""
+    """Whether a system differs significantly from the best one by the first metric: they share no letter."""
     metric = section.metrics[0]
     leaders = [r for r in section.rows if is_best(section, r, metric)]
     letters = set("".join(r.ties.get(metric, "") for r in leaders))
@@ -45,7 +45,7 @@ def is_behind_best(section: Section, row: SystemRow) -> bool:
 
 
 def markdown(page: Page, digits: int) -> str:
-    """One table: a row a system, a column a task; letters are tie groups."""
+    """One table: one row per system, one column per task; letters are tie groups."""
     rows = []
     for system in page.systems:
         cells = [format_markdown_cell(section, system, digits) for section in page.sections]
@@ -58,7 +58,7 @@ def markdown(page: Page, digits: int) -> str:
 def legend(page: Page) -> str:
     """What the marks of the Markdown table mean, and of the summary on the page: of those that are in it.
 
-    It tells how intervals and tests were made, so that a table can be read away from the page.
+    It says how intervals and tests were computed, so that a table can be read without the page.
     """
     numbers = [
         row.metrics[s.metrics[0]]
@@ -69,15 +69,15 @@ def legend(page: Page) -> str:
     seeds = any(number.sd is not None for number in numbers)
     parts = ["± is the standard deviation over seeds."] if seeds else []
     if any(number.value is not None and number.low is not None for number in numbers):
-        over = "examples, and over seeds where there are several" if seeds else "examples"
-        parts.append(f"Ranges are 95% intervals over {over}.")
+        over = "examples, and over seeds if there are several" if seeds else "examples"
+        parts.append(f"Ranges are 95% confidence intervals over {over}.")
     if any(number.few for number in numbers):
         parts.append(f"{NO_INTERVAL}: {TOO_FEW}")
     if any(row.unanswered for s in page.sections for row in s.rows):
-        parts.append("An item without an answer earns nothing; a correlation leaves it out.")
+        parts.append("An item without an answer scores 0; a correlation leaves it out.")
     if page.tests:
         parts.append(
-            f"Bold: the best. Systems that share a letter cannot be told apart: {_tests(page, seeds)}, 5%."
+            f"The best score is bold. Systems that share a letter are not significantly different ({_tests(page, seeds)}, 5%)."
         )
     return " ".join([*parts, *describe_numbers(page)])
 
@@ -98,7 +98,7 @@ def describe_units(page: Page) -> Iterator[str]:
 
 
 def describe_protocols(sections: Sequence[Section]) -> Iterator[str]:
-    """Where results are not on train, dev and test as published, in one sentence a kind; nothing where all are.
+    """Where results are not on train, dev and test as published, in one sentence per kind; nothing where all are.
 
     "Not as published" is for what the field does not report. A dataset declares on which split the field reports its
     results (`RunProtocol.reported_on`): where test labels were never published, that is dev. A custom dataset was never published.
@@ -115,10 +115,10 @@ def describe_protocols(sections: Sequence[Section]) -> Iterator[str]:
 
 
 def _tests(page: Page, seeds: bool) -> str:
-    """Which tests tell systems apart; with several seeds nothing is drawn."""
+    """The tests of differences between systems; with several seeds there is no resampling."""
     how = "over examples and seeds" if seeds else f"with {page.rounds:,} resamples"
     if page.swaps and not seeds:
-        how += f" ({page.swaps:,} for metrics that are computed anew)"
+        how += f" ({page.swaps:,} for metrics that are recomputed on every resample)"
     tests = "1 test" if page.tests == 1 else f"{page.tests:,} tests"
     return f"paired tests {how}, Holm's correction over {tests}"
 
@@ -138,7 +138,7 @@ def format_markdown_cell(section: Section, system: str, digits: int) -> str:
 
 
 def latex(page: Page, digits: int) -> str:
-    r"""A booktabs table: the best bold, ± over seeds, a dagger where a system is told apart from the best."""
+    r"""A booktabs table: the best bold, ± over seeds, a dagger if a system differs significantly from the best."""
     head = " & ".join(["System", *(escape(section.name) for section in page.sections)])
     second = " & ".join(
         ["", *(rf"\small {escape(section.metrics[0])}" for section in page.sections)]
@@ -178,7 +178,7 @@ def wrap_latex_table(shape: str, head: list[str], body: list[str], caption: str)
 
 
 def latex_seen(section: Section, digits: int) -> str:
-    """Seen and unseen as a booktabs table; empty where no system was told so."""
+    """Seen and unseen as a booktabs table; empty without such results."""
     trained, grid = seen_grid(section)
     if not grid:
         return ""
@@ -208,7 +208,7 @@ def latex_seen(section: Section, digits: int) -> str:
         if any(n.sd is not None for n in numbers)
         else ""
     )
-    caption = rf"{escape(section.metrics[0].capitalize())} on {escape(section.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
+    caption = rf"{escape(section.metrics[0].capitalize())} on {escape(section.set)} by training set; $\Delta$ is seen minus unseen.{spread}"
     return wrap_latex_table("ll" + "r" * len(trained), [head], body, caption)
 
 
@@ -228,7 +228,9 @@ def describe_latex_marks(page: Page, marked: bool) -> str:
     if seeds:
         sentences.append(r"Mean over seeds, $\pm$ standard deviation.")
     if marked:
-        sentences.append(rf"{DAGGER}: told apart from the best ({_tests(page, seeds)}, 5\%).")
+        sentences.append(
+            rf"{DAGGER}: significantly different from the best ({_tests(page, seeds)}, 5\%)."
+        )
     gaps = "; ".join(
         f"{escape(row.system)} {count_answered(section, row)} on {escape(section.name)}"
         for section, row in rows_with_gaps(page.sections)

@@ -1,4 +1,4 @@
-"""The systems of a report: loaded runs by task, each system under a name that tells it apart."""
+"""The systems of a report: loaded runs by task, each system with a unique name."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TaskRuns:
 
     name: str
     main: str
-    """The set the result is told on."""
+    """The set that results are reported on."""
     answered: AnsweredSets
     systems: tuple[SystemRuns, ...]
     shares: tuple[SystemRuns, ...] = ()
@@ -125,14 +125,14 @@ def group_by_task(
     """Systems by task and answered examples, in the order of the registered tasks.
 
     `out` is the folder of the report, which addresses are seen from. Of datasets of the same task name, and of sets with
-    other examples, each is a task of its own: their systems cannot be compared.
+    other examples, each is a separate task: their systems cannot be compared.
     """
     groups: dict[tuple[str, tuple[str, ...], str], list[LoadedSystem]] = {}
     for system in systems:
         spec = system.spec
         main, examples = next(iter(system.sets.examples.items()))
         ids = [example.id for example in examples]
-        digest = ""  # ids do not tell two custom datasets apart
+        digest = ""  # ids do not distinguish two custom datasets
         if spec.own is not UNSET:
             digests = {data.name: data.digest for data in reversed(spec.data)}
             digest = digests.get(spec.protocol.evaluate[0], "")
@@ -173,7 +173,7 @@ def group_by_task(
 
 
 def tell_apart(words: Sequence[tuple[str, ...]]) -> list[str]:
-    """Names of as few words as tell them apart: a further word only for those whose name others have too.
+    """Unique names with as few words as possible: a further word only for names that are not unique.
 
     >>> tell_apart([("nli", "on dev"), ("nli", "on test"), ("sts", "on dev")])
     ['nli on dev', 'nli on test', 'sts']
@@ -205,7 +205,7 @@ def tell_slugs_apart(names: Iterable[str]) -> list[str]:
 def name_systems(
     systems: Sequence[LoadedSystem], out: Path | None, on_progress: OnProgress
 ) -> tuple[SystemRuns, ...]:
-    """The systems of a task under names that tell them apart: by title, else by settings, else by hash."""
+    """The systems of a task under unique names: by title, otherwise by settings, otherwise by hash."""
     specs = [system.spec for system in systems]
     words = []
     for system in systems:
@@ -227,7 +227,7 @@ def take_or_score(
     reason = explain_stale_scores(run, sets)
     if not reason:
         return ReportRun(run, run.scores, folder)
-    on_progress(f"scoring {run.stored.path.name} again: {reason}")
+    on_progress(f"rescoring {run.stored.path.name}: {reason}")
     scores = [
         score_set(run.spec, sets.task, name, sets.examples[name], answers)
         for name, answers in run.answers.items()
@@ -246,10 +246,10 @@ def explain_stale_scores(run: LoadedRun, sets: AnsweredSets) -> str:
         if scores is None:
             return f"its stored scores lack the set {name}"
         if scores.n + scores.hidden != len(answers):
-            return "its data changed"
+            return "its data has changed"
         if scores.n != len(sets.shown[name]):
             is_opened = sets.examples[name] is not sets.answered[name]
-            return "hidden labels are open now" if is_opened else "other labels are hidden now"
+            return "hidden labels are available now" if is_opened else "other labels are hidden now"
         known = {score.metric for score in scores.scores}
         for metric in sets.task.metrics:
             can_be_computed = not metrics()[metric].needs_scores or all(
@@ -286,7 +286,7 @@ def find_telling_settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
 
 
 def relative_address(out: Path | None, path: Path) -> str:
-    """A path as an address from a folder; whole where there is no way from the one to the other."""
+    """A path as an address from a folder; absolute if there is no relative path."""
     if out is not None:
         try:
             path = Path(os.path.relpath(path, out))
@@ -296,12 +296,12 @@ def relative_address(out: Path | None, path: Path) -> str:
 
 
 def title_system(spec: RunSpec) -> str:
-    """What a system is called: its model, and how it departs from the task."""
+    """The name of a system: its model, and its differences from the task."""
     return f"{spec.model} ({spec.variation.title})" if spec.variation.title else spec.model
 
 
 def remake_command(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
-    """The `nikawa run` command that makes the runs of a system anew; settings left as they come are not named."""
+    """The `nikawa run` command that reproduces the runs of a system; default settings are left out."""
     variation = spec.variation
     model = spec.predictor if spec.name is UNSET else f"{spec.name}={spec.predictor}"
     words = ["nikawa run", f"--model {quote(model)}", f"--tasks {quote(typed_name(task_of(spec)))}"]

@@ -32,7 +32,7 @@ class TextTable:
     numbers: Sequence[str] = ()
 
     def render(self, notation: str) -> str:
-        """The table in the notation asked for."""
+        """The table in the requested notation."""
         return {"markdown": self.markdown, "latex": self.latex, "csv": self.csv}[notation]()
 
     def markdown(self) -> str:

@@ -1,4 +1,4 @@
-"""How systems learned: the losses that models told of, run by run.
+"""Training of systems: the losses that models recorded, run by run.
 
 `collect_training` reads them from `about.json` of the runs (`model.history`, entries with `step` and `loss`), `training_block`
 shows a small plot a system.
@@ -48,7 +48,7 @@ def collect_training(task: TaskRuns) -> tuple[TrainingCurves, ...]:
 
 
 def trace_loss(run: ReportRun) -> Trace | None:
-    """The loss of a run by step; None where its model tells none, or of one step alone.
+    """The loss of a run by step; None if its model recorded no loss, or of one step only.
 
     Of very many steps evenly spaced ones are kept, the first and the last among them.
     """
@@ -78,7 +78,7 @@ def trace_loss(run: ReportRun) -> Trace | None:
 
 
 def training_block(section: Section) -> str:
-    """A plot a system, the best first; empty where no model tells of its losses."""
+    """One plot per system, the best first; empty if no model recorded its losses."""
     order = {row.system: i for i, row in enumerate(section.rows)}
     every = sorted(section.training, key=lambda one: order.get(one.system, len(order)))
     if not every:
@@ -90,7 +90,7 @@ def training_block(section: Section) -> str:
         place = f"{section.place}/training"
         content += detail(f"{len(more)} more systems", multiples(more), place)
     content += source_line(*(trace.source for one in every for trace in one.traces))
-    words = "The mean loss on the training data by step, a line a seed. A lower loss is not yet a better score."
+    words = "The mean training loss by step, with one line per seed. A lower loss does not always mean a better score."
     return block("Training", content, words)
 
 
@@ -102,7 +102,7 @@ def show_training(section: Section, one: TrainingCurves) -> Markup:
     if one.runs > len(one.traces):
         words += f", {len(one.traces)} of {one.runs} seeds"
     if one.folds:
-        words += f", of the last of {one.folds} folds"
+        words += f", last of {one.folds} folds"
     return fragment(
         "small_figure",
         caption=one.system,

@@ -1,6 +1,6 @@
-"""The settings that were tried before a result was told: read from the runs that chose among them, shown as a table and a plot.
+"""The settings that were tried before the result: read from the runs that chose among them, shown as a table and a plot.
 
-A sweep of `nikawa run` trains a model with several settings and scores each on examples that no result is told on; the
+A sweep of `nikawa run` trains a model with several settings and scores each on examples that no result uses; the
 settings with the best mean over seeds are those of the result. `find_choices` collects what was tried, and marks what was
 chosen by the same rule; `settings_block` shows it in the section of its task, `other_settings` that of tasks that have no
 result in the report.
@@ -49,7 +49,7 @@ MAX_ROWS_SHOWN = 12
 """Rows above which the table is to be opened first."""
 PLOT_WIDTH, PLOT_HEIGHT = 560.0, 170.0
 MIN_SPREAD_FOR_LOG = 10
-"""Times the least value from which on values lie on a logarithmic axis."""
+"""Ratio of the largest to the smallest value from which on the axis is logarithmic."""
 MAX_RATE = 0.01
 """Values up to which a setting is a rate, such as a learning rate: these are tried in multiples, so on a logarithmic axis."""
 OTHERS = "other-settings"
@@ -126,7 +126,7 @@ def find_choices(
 
 
 def read_choosing_run(stored: StoredRun, out: Path | None) -> SelectionRun:
-    """A run with its score under the first metric of the task, held against its marker."""
+    """A run with its score under the first metric of the task, checked against its marker."""
     stored.check()
     spec, folder = stored.spec, relative_address(out, stored.path)
     metric = task_of(spec).metrics[0]
@@ -137,9 +137,9 @@ def read_choosing_run(stored: StoredRun, out: Path | None) -> SelectionRun:
                 place = f"{folder}/{SCORES}#/{i}/scores/{j}"
                 return SelectionRun(spec, folder, scores, score, place)
     raise BadInput(
-        f"has no {metric} on the set that settings are chosen on",
+        f"has no {metric} on the set that chooses settings",
         file=stored.path / SCORES,
-        cure="score the run again",
+        cure="run the same command again",
     )
 
 
@@ -159,7 +159,7 @@ def find_sections(tasks: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
 def collect_choices(
     runs: Sequence[SelectionRun], task_runs: TaskRuns | None = None
 ) -> SettingChoices:
-    """What runs of one task tried: a row a combination of settings, a column a system.
+    """The settings that runs of one task tried: one row per combination, one column per system.
 
     `task_runs` are the results of the task on the page: combinations that they were made with are marked.
     """
@@ -191,7 +191,7 @@ def collect_choices(
 
 
 def group_by_system(runs: Sequence[SelectionRun]) -> list[TriedBySystem]:
-    """Runs by everything but settings and seed; names tell them apart."""
+    """Runs by everything but settings and seed; with unique names."""
     groups: dict[bytes, dict[bytes, list[SelectionRun]]] = {}
     for run in sorted(runs, key=lambda run: run.spec.seed):
         spec = run.spec
@@ -353,18 +353,18 @@ def describe_choices(choices: SettingChoices, *, has_plot: bool) -> str:
     words = f"{choices.metric.capitalize()} with one seed"
     if seeds > 1:
         words = f"The mean {choices.metric} over {seeds} seeds"
-    words += " on the examples that settings are chosen on, which no result is told on."
+    words += " on the examples used to choose settings. No result is reported on these examples."
     if any(tried.chosen for tried in choices.tried):
-        words += " Bold: what was chosen."
+        words += " The chosen setting is bold."
     if len(choices.tried) < 2:
-        words += " No other settings were run to the end."
+        words += " No other settings finished."
     if seeds > 1 and has_plot:
-        words += " The plot has the standard deviation over seeds."
+        words += " The plot shows the standard deviation over seeds."
     return words
 
 
 def show_settings_table(choices: SettingChoices, digits: int) -> Markup:
-    """A row a combination of settings, a column a system."""
+    """One row per combination of settings, one column per system."""
     heads = [
         html("{}{}", one.system, small(chosen_on(one), inside(choices.place, "systems", i)))
         for i, one in enumerate(choices.systems)
@@ -383,13 +383,13 @@ def show_settings_table(choices: SettingChoices, digits: int) -> Markup:
 def chosen_on(one: Chooser) -> str:
     """Which examples settings were chosen on."""
     n = f"{one.n:,} example{'' if one.n == 1 else 's'}"
-    return f"{n} kept out of {one.set}" if one.kept_out else f"{one.set}, {n}"
+    return f"{n} held out from {one.set}" if one.kept_out else f"{one.set}, {n}"
 
 
 def show_setting(tried: TriedSettings, name: str, place: str) -> str | TableCell:
     """The value of one setting, and which systems left it as it comes."""
     if name not in tried.settings:
-        return soft("·", "no model that tried this has it")
+        return soft("·", "no model with this setting was tried")
     shown: str = html("{}", format_setting(tried.settings[name]))
     systems = tried.defaults.get(name, ())
     if systems:  # it was left as it comes, by all systems or by some
@@ -412,7 +412,7 @@ def format_setting(value: Any) -> str:
 
 
 def show_score(tried: TriedSettings, one: Chooser, place: str, digits: int) -> str | TableCell:
-    """The score of a system with these settings; says where it diverged, has fewer seeds, or is not what was chosen."""
+    """The score of a system with these settings; marked if it diverged, has fewer seeds, or was not chosen."""
     system = one.system
     if system not in tried.scores:
         return soft("·", "not tried")
@@ -424,7 +424,7 @@ def show_score(tried: TriedSettings, one: Chooser, place: str, digits: int) -> s
         words = f"{tried.seeds[system]} of {len(one.seeds)} seeds"
         shown += small(words, inside(place, "seeds", system))
     if system in tried.reported and not is_best:
-        shown += small("results are with this")
+        shown += small("used for the results")
     return TableCell(shown, own)
 
 
@@ -447,7 +447,7 @@ def settings_plot(choices: SettingChoices) -> str:
         points = list_points(choices, name, one.system)
         if points:
             curves.append(PlotCurve(one.system, points))
-    title = f"{choices.metric} of {choices.task} by {name}, where settings are chosen"
+    title = f"{choices.metric} of {choices.task} by {name}, on the examples that choose settings"
     return draw_curves(curves, title, scale, possible_values(first.unit, choices.metric))
 
 

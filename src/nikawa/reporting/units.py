@@ -1,7 +1,7 @@
 """A page in the unit of tables.
 
-`numbers.json` holds the official unit of every score. What is drawn and printed from it, the page, its plots and the tables beside
-it, has one unit: this module converts the whole page once, before anything is drawn.
+`numbers.json` has the official unit of every score. Everything that is shown from it (the page, its plots and the tables next to
+it) has one unit: this module converts the whole page once, before anything is drawn.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Run models on tasks: plan (a sweep is a list of runs), execute (here or on a cluster), store (a
-folder a run).
+"""Run models on tasks: plan (a sweep is a list of runs), execute (here or on a cluster), store (one
+folder per run).
 """
 
 from nikawa.datasets.reader import DataVersion

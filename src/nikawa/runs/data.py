@@ -1,4 +1,4 @@
-"""What a run works on: the training examples, those to choose settings on, and the sets to answer,
+"""The data of a run: the training examples, the examples that choose settings, and the sets to answer,
 as its spec names them.
 """
 
@@ -40,7 +40,7 @@ class RunData:
     """All examples that have a fold; a limited run answers the first of them only."""
 
     def parts(self) -> Iterator[tuple[int, list[Example], list[Example]]]:
-        """(Fold, what is learned from, what is answered) where there are folds."""
+        """(Fold, training examples, examples to answer) if there are folds."""
         (examples,) = self.sets.values()
         for fold in sorted({self.folds[example.id] for example in examples}):
             training = [example for example in self.folded if self.folds[example.id] != fold]
@@ -49,12 +49,12 @@ class RunData:
 
 
 def task_of(spec: RunSpec) -> Task:
-    """The task of a run: its own where it brings one, else as registered."""
+    """The task of a run: its own task if it has one, otherwise the registered one."""
     return spec.own if isinstance(spec.own, Task) else tasks()[spec.task]
 
 
 def load_run_data(spec: RunSpec, reader: ExampleReader) -> RunData:
-    """Read what a run names, and hold it against the digests the run was planned with."""
+    """Read the data of a run, and check it against the digests of its plan."""
     check_data(spec, reader)
     task, protocol = task_of(spec), spec.protocol
     seen = replace(task, inputs=spec.variation.inputs) if spec.variation.inputs else task
@@ -74,7 +74,7 @@ def load_run_data(spec: RunSpec, reader: ExampleReader) -> RunData:
 
 
 def load_answered_sets(spec: RunSpec, reader: ExampleReader) -> dict[str, list[Example]]:
-    """The sets a run answers; what it learned from is read only where that decides about them.
+    """The sets that a run answers; the training data is read only if the sets depend on it.
 
     See `check_data`.
     """
@@ -89,36 +89,37 @@ def _evaluated_sets(spec: RunSpec, task: Task, reader: ExampleReader) -> dict[st
 
 
 def take_first(spec: RunSpec, examples: Sequence[Example]) -> list[Example]:
-    """The items of a set that a run answers: all, or the first where it is limited.
+    """The items of a set that a run answers: all, or the first ones if the run is limited.
 
-    They are the first as the set lies, whether their labels are hidden or not, and whatever fold
-    they are in: each gets the answer that it gets in the run of all.
+    They are the first in the order of the set, whether their labels are hidden or not, and in any fold:
+    each gets the same answer as in the run without a limit.
     """
     return list(examples[: spec.variation.limit or None])
 
 
 def check_data(spec: RunSpec, reader: ExampleReader) -> None:
-    """Refuse data that is not what the run was planned with: answers belong to the examples they
-    were given to.
+    """Refuse data that differs from the data of the plan: answers belong to the examples they were
+    given to.
     """
     if isinstance(spec.own, Task) and not Path(spec.own.dataset).exists():
-        cure = "bring it back, or start from the folder that nikawa run was started in"
-        raise BadInput("the dataset of the run is not here", file=spec.own.dataset, cure=cure)
+        cure = "restore it, or change to the folder that you started nikawa run in"
+        raise BadInput("the dataset of the run is missing", file=spec.own.dataset, cure=cure)
     for planned in spec.data:
         if planned.version == FILE:
             continue
         if not reader.holds(planned):
-            what = f"{planned.name} here is not the data the run was planned with ({planned.version}, {planned.digest})"
-            raise BadInput(what, cure="bring that data, or plan the run anew with the same command")
+            what = f"{planned.name} has changed since the run was planned ({planned.version}, {planned.digest})"
+            raise BadInput(
+                what, cure="restore that data, or run the same command again to plan a new run"
+            )
 
 
 def split_training(
     spec: RunSpec, task: Task, reader: ExampleReader
 ) -> tuple[list[Example], list[Example]]:
-    """What is left to learn from, and what settings are chosen on.
+    """The remaining training examples, and the examples that choose settings.
 
-    The second is a set of its own, a share cut out of the training data, or empty where nothing is
-    chosen.
+    The second is a separate set, a share of the training data, or empty if nothing is chosen.
     """
     protocol = spec.protocol
     training: list[Example] = []
@@ -151,7 +152,7 @@ def take_training_part(spec: RunSpec, task: Task, examples: list[Example]) -> li
 
 
 def set_name(name: str, task: Task) -> str:
-    """What the file of answers to a set is called: `test`, or `jsick.test` for one of another
+    """The name of the file of answers to a set: `test`, or `jsick.test` for one of another
     dataset.
     """
     dataset, split = name_and_split(name)
@@ -159,7 +160,7 @@ def set_name(name: str, task: Task) -> str:
 
 
 def strip_to_inputs(task: Task, examples: Sequence[Example]) -> list[Example]:
-    """What a model may see when it answers: ids and the inputs of the task."""
+    """The parts of an example that a model sees when it answers: ids and the inputs of the task."""
     return [
         Example(id=example.id, inputs={name: example.inputs[name] for name in task.inputs})
         for example in examples
@@ -167,8 +168,8 @@ def strip_to_inputs(task: Task, examples: Sequence[Example]) -> list[Example]:
 
 
 def strip_to_training(task: Task, examples: Sequence[Example]) -> list[Example]:
-    """What a model may see when it learns: the same, the gold of the question, and which belong
-    together.
+    """The parts of an example that a model sees when it learns: the same, the gold of the question, and
+    the group.
     """
     return [
         Example(

@@ -1,7 +1,7 @@
-"""What a command would ask of servers and pay, before anything is sent: nothing is written either.
+"""Estimates the requests and cost of a command before anything is sent. Writes nothing.
 
-The plan, the data, the shots and the requests are those of the real run; only the sending is left
-out. Runs that are done, and answers and replies that a killed run left, are taken off.
+The plan, the data, the shots and the requests are those of the real run; they are just not sent.
+Finished runs, and answers and replies of a killed run, are not counted.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from nikawa.runs.store import StoredRun, locate_run
 from nikawa.runs.work import RunPlace, make_run_model
 
 ALWAYS_ESTIMATED = (
-    "input tokens are estimated from characters (docs/chat.md says how), output tokens are the most"
-    " that answers may take; retries are not counted"
+    "input tokens are estimated from characters (see docs/chat.md); output tokens are the maximum"
+    " that answers can take; retries are not counted"
 )
 
 
 class EstimatedRuns(Record, frozen=True, kw_only=True):
-    """What a model on a task would take."""
+    """The estimate for a model on a task."""
 
     task: str
     variation: str
     model: str
     runs: int
-    """Runs that are still to be done; of settings to choose among, all that choose and one result
-    a seed."""
+    """Runs that are not done yet; with a grid, all runs that choose settings and one result
+    per seed."""
     done: int
     """Runs that are done."""
     requests: int = 0
@@ -52,22 +52,22 @@ class EstimatedRuns(Record, frozen=True, kw_only=True):
     tokens_in: int = 0
     """Estimated."""
     tokens_out: int = 0
-    """As many as answers may take."""
+    """The maximum that answers can take."""
     cost: float | None = None
     """Of these tokens; None where no price is set."""
     cost_at_most: float | None = None
-    """With each byte of a request a token."""
+    """The cost if each byte of a request were a token."""
 
 
 class DryRunReport(Record, frozen=True, kw_only=True):
-    """What a command would take."""
+    """The estimate for a command."""
 
     out: str
     rows: tuple[EstimatedRuns, ...]
     total: EstimatedRuns
     budget: float | None = None
     spent: float = 0.0
-    """What the runs of the command have cost so far, where there is a budget."""
+    """What the runs of the command have cost so far, if there is a budget."""
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ class _Estimator:
         for settings in family.options:
             self.planned = {cache: set(keys) for cache, keys in before.items()}
             per_option.append(self._estimate_all(family, family.runs(settings)))
-        # which settings will be chosen is not known yet: the dearest, to be sure
+        # the chosen settings are not known yet: assume the most expensive ones
         result = max(per_option, key=lambda tally: (tally.cost_at_most, tally.requests))
         has_prices = self._has_prices(family)
         self.has_prices = self.has_prices or has_prices
@@ -171,7 +171,7 @@ class _Tally:
 def list_unanswered(
     run: RunSpec, stored: StoredRun, data: RunData
 ) -> Iterator[tuple[str, list[Example], list[Example]]]:
-    """(Folder of the model, what it is shown, what it is asked) for all that is not answered yet."""
+    """(Folder of the model, training examples, questions) for everything that is not answered yet."""
     if not data.folds:
         examples = [
             example
@@ -190,9 +190,9 @@ def list_unanswered(
 
 
 def estimate_runs(request: RunRequest, options: RunOptions | None = None) -> DryRunReport:
-    """What `run` would ask of servers for the same request, and what that would cost.
+    """Estimate the requests that `run` would send for the same request, and their cost.
 
-    Nothing is sent and no file is written. Raises BadInput for what `run` would refuse.
+    Nothing is sent and no file is written. Raises BadInput in the same cases as `run`.
     """
     options = options or RunOptions()
     plan = plan_runs(request, options.data)
@@ -232,22 +232,22 @@ def sum_rows(rows: Collection[EstimatedRuns]) -> EstimatedRuns:
 def note_estimate(
     total: EstimatedRuns, estimator: _Estimator, budget: float | None, spent: float
 ) -> Iterator[str]:
-    """How the figures came about, and whether the budget reaches."""
+    """Notes on the figures, and whether the budget is enough."""
     if not total.requests:
         yield "no request would be sent"
         return
     yield ALWAYS_ESTIMATED
     if estimator.measured:
-        yield f"the token counts of {estimator.measured:,} replies on disk correct the estimate"
+        yield f"the estimate is corrected by the token counts of {estimator.measured:,} stored replies"
     for title, method in estimator.assumed.items():
-        yield f"{title}: how the server answers best is not known yet; {method} is assumed"
+        yield f"{title}: the server's best answer method is not known yet; the estimate assumes {method}"
     if not estimator.has_prices:
-        yield "no price is set: --set price_in=… and --set price_out=…, for a million tokens"
+        yield "no price is set: pass --set price_in=… and --set price_out=… per million tokens"
     if budget is not None and total.cost is not None and total.cost_at_most is not None:
         left = f"{budget - spent:.4g} of the budget of {budget:g} is left"
         if total.cost > budget - spent:
-            yield f"{left}: it would stop on the way"
+            yield f"{left}: the run would stop before the end"
         elif total.cost_at_most > budget - spent:
-            yield f"{left}: by the estimate it reaches, at worst it would stop on the way"
+            yield f"{left}: enough by the estimate, but in the worst case the run would stop before the end"
         else:
-            yield f"{left}: it reaches"
+            yield f"{left}: enough"

@@ -53,7 +53,7 @@ __all__ = [
 
 RunExecutor = Executor[RunSpec, Outcome | Killed[RunSpec]]
 OnOutcome = Callable[[Outcome | None, int, int], None]
-"""Called with the outcome of a run (None before the first), how many are done, and of how many."""
+"""Called with the outcome of a run (None before the first), the number of finished runs, and the total."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +63,21 @@ class RunOptions:
     out: Path = Path("runs")
     data: Path | None = None
     workers: int = 0
-    """Runs at a time; 0: as many as there are processors, or one where a model shares what it is
-    on."""
+    """Runs at a time; 0: one per processor, or 1 if a model shares a resource such as a
+    GPU."""
     threads: int = 0
-    """Threads of numerical libraries in a run; 0: one, or all processors for a model that is not
-    run beside itself."""
+    """Threads of numerical libraries per run; 0: one, or all processors for a model that runs one at a
+    time."""
     executor: str = ""
     """By name; empty: a pool of processes, or this process where there is one worker."""
     keep_state: bool = False
     show_readings: bool = False
     """Report what answers were read from."""
     only_choose: bool = False
-    """Choose among the values of a grid and stop: no test set is asked."""
+    """Choose among the values of a grid and stop: no test set is answered."""
     on_outcome: OnOutcome = lambda outcome, done, total: None
     on_progress: Progress = ignore_progress
-    """Called while a run is under way, where runs are done in this process."""
+    """Called during a run if runs are done in this process."""
 
 
 class FailedRun(Record, frozen=True, kw_only=True):
@@ -100,15 +100,15 @@ class Chosen(Record, frozen=True, kw_only=True):
     score: float
     """The mean over seeds on the set it chose on."""
     among: int
-    """How many combinations it chose among."""
+    """The number of combinations it chose from."""
     on: str
     """The set it chose on."""
     diverged: tuple[dict[str, Any], ...] = ()
-    """Those of them whose training diverged: they have no score, and cannot be chosen."""
+    """The combinations whose training diverged: they have no score and cannot be chosen."""
 
 
 class RunReport(ShownAsTables, Record, frozen=True, kw_only=True):
-    """What runs came to."""
+    """The results of runs."""
 
     main_table: ClassVar[str] = "cells"
     shown_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -139,15 +139,15 @@ class RunReport(ShownAsTables, Record, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
     """Parts of a suite that cannot be run here."""
     notes: tuple[str, ...] = ()
-    """What models note of themselves: a vocabulary of another language, a dev set that was not
-    there."""
+    """Notes of models: a vocabulary for another language, a missing dev
+    set."""
     usage: tuple[RunUsage, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What models behind a server used; absent where none was asked."""
+    """What models behind a server used; absent if there was no such model."""
     readings: tuple[RunReadings, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What answers were read from; unset unless it is asked for."""
+    """The texts that answers were read from; unset unless requested."""
     spent: float | msgspec.UnsetType = msgspec.UNSET
-    """What the runs of the command have cost together, unfinished ones and requests without a
-    reply included; absent where no budget is set."""
+    """The total cost of the runs of the command, including unfinished runs and requests without a
+    reply; absent without a budget."""
 
     def shown_tables(self) -> list[ResultTable]:
         """The tables with scores in percent."""
@@ -155,7 +155,7 @@ class RunReport(ShownAsTables, Record, frozen=True, kw_only=True):
 
 
 def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
-    """Do every run that is asked for and is not done yet, then sum up.
+    """Do every requested run that is not done yet, then summarise.
 
     A run that fails does not stop the others.
     """
@@ -173,7 +173,7 @@ def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -
         for family in families
         for run in family.selection_runs() or family.runs(family.options[0])
     )
-    # where all is done, results can be shown from a place that cannot be written
+    # finished results can be shown from a read-only folder
     if any(not locate_run(options.out, run).done for run in first_runs):
         for name in dict.fromkeys(family.predictor for family in families):
             kind, argument = find_model(name)
@@ -181,7 +181,7 @@ def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -
         _check_writable(options.out)
         count_earlier_costs(families, options.out)
     executor = make_executor(options, requests, families)
-    with open_executor(executor):  # one pool of processes chooses settings and makes results
+    with open_executor(executor):  # one pool of processes serves both stages
         return run_families(families, tuple(left_out), options, executor)
 
 
@@ -239,7 +239,7 @@ def run_families(
 def _choose_all_settings(
     families: Sequence[Family], out: Path, broken: Collection[str]
 ) -> tuple[list[tuple[Family, Settings]], list[Chosen], list[FailedRun]]:
-    """The settings of each family that has some, what was chosen, and where nothing can be chosen.
+    """The settings of each family, the choices, and the families for which nothing can be chosen.
 
     A family without a choice has its only settings. `broken` names the folders of runs that were
     not done.
@@ -272,11 +272,11 @@ def _choose_all_settings(
                     diverged=tuple(diverged),
                 )
             )
-        elif diverged:  # runs that failed have lines of their own
-            which = f"{len(diverged)} of {among} settings diverged, the others failed"
+        elif diverged:  # failed runs are listed separately
+            which = f"{len(diverged)} of {among} settings diverged and the others failed"
             if len(diverged) == among:
                 which = f"all {among} settings diverged"
-            problem = f"{which}: none can be chosen; try a smaller learning_rate"
+            problem = f"{which}, so none can be chosen; try a smaller learning_rate"
             problems.append(
                 FailedRun(run=family.title, status="failed", problem=problem, bad_input=True)
             )
@@ -286,12 +286,12 @@ def _choose_all_settings(
 def _check_writable(out: Path) -> None:
     """Make the folder of runs.
 
-    Raises BadInput or OSError if it cannot be written, before the work and not after it.
+    Raises BadInput or OSError if it cannot be written, before the work starts.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        cure = "name a folder for the runs"
+        cure = "choose a folder for the runs"
         raise BadInput("is a file, not a folder", file=out, cure=cure) from None
     probe = out / f".writable.{os.getpid()}"
     try:
@@ -308,7 +308,7 @@ def make_executor(
     """The executor that the options name, with no more workers than there are runs at a time."""
     names = [name for request in requests for name in request.models]
     full_names = [parse_model_name(name, may_have_label=True).full for name in names]
-    # A model made from something outside (a server, a checkpoint) is not run beside itself.
+    # A model with an external resource (a server, a checkpoint) runs one at a time.
     is_alone = any(find_model(name)[0].argument for name in full_names)
     processors = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
@@ -332,7 +332,7 @@ def make_executor(
 
 
 def list_given_settings(families: Iterable[Family]) -> dict[str, Mapping[str, Any]]:
-    """The settings as users gave them, by what tells which request a run is of."""
+    """The user's settings, by the key that identifies the request of a run."""
     return {
         key_of_settings(family.task.name, family.predictor, settings): family.given
         for family in families
@@ -341,9 +341,9 @@ def list_given_settings(families: Iterable[Family]) -> dict[str, Mapping[str, An
 
 
 def list_sharing_runs(families: Iterable[Family]) -> dict[str, RunSpec]:
-    """Hash to run of all that share the budget of a command; empty where there is no budget.
+    """The runs that share the budget of a command, by hash; empty without a budget.
 
-    Of settings that are still to be chosen, the results of all are among them.
+    If settings are still to be chosen, the results of all of them are included.
     """
     runs: dict[str, RunSpec] = {}
     for family in families:
@@ -356,7 +356,7 @@ def list_sharing_runs(families: Iterable[Family]) -> dict[str, RunSpec]:
 
 
 def count_earlier_costs(families: Iterable[Family], out: Path) -> None:
-    """Enter finished runs into the ledger that it lacks: an earlier version kept none."""
+    """Add finished runs that are missing in the ledger: an earlier version had no ledger."""
     costs = {}
     for run_hash, run in list_sharing_runs(families).items():
         stored = locate_run(out, run)
@@ -383,7 +383,7 @@ class _Tally:
 
     @property
     def broken(self) -> set[str]:
-        """Folders of runs that were not done, or are no longer what was written: they are no part
+        """Folders of runs that were not done, or that have changed since: they are not part
         of the table.
         """
         return {problem.run for problem in self.problems}
@@ -413,9 +413,9 @@ class _Tally:
 
 
 def order_longest_first(runs: Sequence[RunSpec]) -> list[RunSpec]:
-    """Runs by what they read: the end of a sweep must not wait for a long one that was begun last.
+    """Order runs by the amount they read, so that a sweep does not end with one long run.
 
-    What comes out does not depend on the order. Of equals the first stays first.
+    The results do not depend on the order. Equal runs keep their order.
     """
     return sorted(runs, key=estimate_work, reverse=True)
 
@@ -434,7 +434,7 @@ def estimate_work(run: RunSpec) -> tuple[float, int]:
         learned = min(learned, shots)
     defaults = find_model(run.predictor)[0].default_settings
     epochs = run.settings.get("epochs", defaults.get("epochs", 1))
-    if not isinstance(epochs, int | float):  # once by models that have no word for it
+    if not isinstance(epochs, int | float):  # models without epochs read the examples once
         epochs = 1
     is_result = run.stage == "result"
     models = run.protocol.folds - 1 if run.protocol.folds and is_result else 1

@@ -1,16 +1,16 @@
 """Find stored runs and read them with the examples they answered: one loader for every command that
 reads runs.
 
-The same rule holds everywhere:
+The same rules apply everywhere:
 
 * A user names run folders, folders of runs, or patterns that match either.
 * Only finished runs count. An unfinished run in a folder, and one whose `run.json` cannot be read, is skipped with
-  the reason. A run that is named by its own folder must be finished: it would be missed.
-* A run that lies in several folders (the same hash: a copy, or done again elsewhere) counts once, at the first
+  the reason. A run that the user names by its own folder must be finished.
+* A run that is in several folders (the same hash: a copy, or done again elsewhere) counts once, at the first
   place that was named.
-* Runs that chose settings (stage `selection`) are no results: they are kept apart.
-* Files that are not what the run wrote, and data that is not here as it was, are faults. A fault is raised, or, where
-  the caller says `skip_faults`, its system is skipped with the reason; where no system is left, the first fault is raised.
+* Runs that chose settings (stage `selection`) are not results and are listed separately.
+* Files that changed since the run wrote them, and data that is missing or changed, are faults. A fault is raised. With
+  `skip_faults`, its system is skipped with the reason; if no system is left, the first fault is raised.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from nikawa.runs.data import check_data, load_answered_sets, task_of
 from nikawa.runs.records import About, RunSpec, SetScores
 from nikawa.runs.store import RUN, StoredRun, stored_runs
 
-CHOOSES_SETTINGS = "a run of a sweep, on the set settings are chosen on"
+CHOOSES_SETTINGS = "a run of a sweep that only chooses settings"
 UNFINISHED = "not finished"
 
 
@@ -45,13 +45,15 @@ class FoundRuns:
     choosing: list[StoredRun]
     """Finished runs that settings were chosen by."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Folder of every run that is no finished result to why it is none."""
+    """For the folder of every run that is not a finished result, the reason."""
 
     def require_results(self) -> list[StoredRun]:
-        """The results; refused where there is none, with why the others are none."""
+        """The results; raises BadInput if there is no result, with the reasons."""
         if not self.results:
-            why = "; ".join(sorted(set(self.skipped.values()))) or "there is none"
-            raise BadInput(f"no finished run: {why}", cure="nikawa run list shows their state")
+            why = "; ".join(sorted(set(self.skipped.values()))) or "there are no runs"
+            raise BadInput(
+                f"no finished run: {why}", cure="run `nikawa run list` to see the state of the runs"
+            )
         return self.results
 
 
@@ -70,7 +72,7 @@ def find_runs(names: Iterable[str | Path]) -> FoundRuns:
             skipped[folder] = str(problem)
             continue
         if not run.done and is_named:
-            cure = "start the command that made it again"
+            cure = "run the command that started it again"
             raise BadInput("is not finished", file=run.path, cure=cure)
         if spec.stage != "result":
             skipped[folder] = CHOOSES_SETTINGS
@@ -84,22 +86,22 @@ def find_runs(names: Iterable[str | Path]) -> FoundRuns:
 
 
 def list_runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
-    """The runs that a name or a pattern stands for, each with whether the name is that run's own
+    """The runs that match a name or a pattern, each with whether the name is that run's own
     folder.
 
-    Raises BadInput for a file, and where there is no run.
+    Raises BadInput for a file, and if no run matches.
     """
     path = Path(name)
     if path.is_file():
-        raise BadInput("is a file", file=path, cure="name a run's folder, or a folder of runs")
+        raise BadInput("is a file", file=path, cure="pass the folder of a run, or a folder of runs")
     if (path / RUN).is_file():
         yield StoredRun(path), True
         return
     if path.is_dir():
         runs = stored_runs(path)
         if not runs:
-            cure = "name a folder that nikawa run wrote"
-            raise BadInput("holds no run", file=path, cure=cure)
+            cure = "pass a folder that nikawa run wrote"
+            raise BadInput("contains no runs", file=path, cure=cure)
     else:
         runs = []
         for match in map(Path, sorted(glob(name))):  # noqa: PTH207 — the pattern may be absolute
@@ -108,8 +110,8 @@ def list_runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
             elif match.is_dir():
                 runs += stored_runs(match)
         if not runs:
-            cure = "name a folder that nikawa run wrote"
-            raise BadInput("no such folder, and no run matches", file=path, cure=cure)
+            cure = "pass a folder that nikawa run wrote"
+            raise BadInput("no such folder, and no run matches this name", file=path, cure=cure)
     for run in runs:
         yield run, False
 
@@ -130,7 +132,7 @@ class LoadedRun:
 
     @cached_property
     def about(self) -> About:
-        """How it came about."""
+        """Times, versions and data of the run."""
         return self.stored.about()
 
     @cached_property
@@ -202,7 +204,7 @@ class LoadedSystem:
 
     @cached_property
     def stem(self) -> str:
-        """How its files are called: the folder of its run with seed 0."""
+        """The name of its files: the folder of its run with seed 0."""
         return replace(self.spec, seed=0).folder
 
 
@@ -229,7 +231,7 @@ def load_systems(
                 # a command to fetch missing data stays as it is
                 if isinstance(problem, MissingData) or problem.file is not None:
                     raise
-                cure = f"{problem.cure}; or report the other runs alone"
+                cure = f"{problem.cure}; or report on the other runs only"
                 raise BadInput(problem.what, file=group[0].path, cure=cure) from problem
             first_fault = first_fault or problem
             skipped |= {run.path.name: str(problem) for run in group}
@@ -266,7 +268,7 @@ class _Loader:
     def read_sets(self, spec: RunSpec) -> AnsweredSets:
         """The sets a run answered.
 
-        Runs of other training data share them, unless it decides which examples they hold.
+        Runs with other training data share them, unless the training data determines the examples.
         """
         check_data(spec, self.reader)
         task, protocol = task_of(spec), spec.protocol

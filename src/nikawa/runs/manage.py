@@ -1,4 +1,4 @@
-"""Look after stored runs: list them, tell two apart, remove some."""
+"""Manage stored runs: list them, compare two, remove some."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ListedRun(Record, frozen=True, kw_only=True):
     unit: Unit | msgspec.UnsetType = msgspec.UNSET
     """The unit of `value`, that of the official scorer; absent where it is percent, as it always was."""
     undefined: str | msgspec.UnsetType = msgspec.UNSET
-    """Why there is no number, where too few answers could be read for one."""
+    """The reason for a missing number, if too few answers could be read."""
     protocol: str = ""
     finished: str = ""
 
@@ -102,7 +102,7 @@ def describe_run(run: StoredRun) -> ListedRun:
     try:
         if not run.done and run.busy():
             state = "running"
-        if not run.done and not (run.path / RUN).exists():  # killed before it could say what it is
+        if not run.done and not (run.path / RUN).exists():  # killed before it wrote its definition
             task = run.path.name.partition("--")[0]
             return ListedRun(run=run.path.name, task=task, state=state)
         spec = run.spec
@@ -127,7 +127,7 @@ def describe_run(run: StoredRun) -> ListedRun:
             scored = {"state": DIVERGED}
         elif math.isnan(first.value) and main.answered < MIN_COMMON_ITEMS and main.unanswered:
             reasons = ", ".join(f"{count:,} {why}" for why, count in main.unanswered.items())
-            answered = f"{main.answered:,} of {main.n:,} items have an answer that could be read"
+            answered = f"{main.answered:,} of {main.n:,} items have a readable answer"
             scored["undefined"] = f"{answered} ({reasons})"
         row = msgspec.structs.replace(
             row, set=main.set, metric=first.metric, unit=_name_unit(first.unit), **scored
@@ -240,8 +240,8 @@ def pick_runs(
     if runs:
         return runs
     if not (unfinished or task or model):
-        cure = "name runs by folder or hash, or say --unfinished, --task or --model"
-        raise BadInput("nothing is named", cure=cure)
+        cure = "name runs by folder or hash, or pass --unfinished, --task or --model"
+        raise BadInput("no run is named", cure=cure)
     rows = list_runs(out, task, model)
     return [StoredRun(out / row.run) for row in rows if not unfinished or row.state == "unfinished"]
 
@@ -252,7 +252,9 @@ def remove_runs(runs: Iterable[StoredRun]) -> None:
     """
     for run in runs:
         if run.busy():
-            raise Busy("a process works on this run", file=run.path, cure="wait for it, or end it")
+            raise Busy(
+                "a process is working on this run", file=run.path, cure="wait for it, or stop it"
+            )
         (run.path / DONE).unlink(missing_ok=True)
         shutil.rmtree(run.path)
         remove_from_ledger(run.path.parent, [run.path.name.rpartition("--")[2]])

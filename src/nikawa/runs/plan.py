@@ -48,7 +48,7 @@ class Family:
     name: str = field(default="", kw_only=True)
     """What the user calls the model; empty: its own name."""
     given: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    """The settings as they were asked for: with secrets, and with those that define no run."""
+    """The settings as requested, including secrets and settings that do not define a run."""
 
     @property
     def model(self) -> str:
@@ -62,7 +62,7 @@ class Family:
         return " ".join(filter(None, (self.task.name, short, self.variation.title)))
 
     def runs(self, settings: Settings, stage: Stage = "result") -> list[RunSpec]:
-        """One run a seed, with these settings."""
+        """One run per seed, with these settings."""
         protocol = self.protocol
         seeds = self.seeds
         sets = [*protocol.train]
@@ -90,7 +90,7 @@ class Family:
         ]
 
     def selection_runs(self) -> list[RunSpec]:
-        """The runs settings are chosen by; none where there is no choice."""
+        """The runs that choose settings; empty without a choice."""
         if len(self.options) == 1:
             return []
         return [run for settings in self.options for run in self.runs(settings, "selection")]
@@ -125,14 +125,14 @@ def plan_runs(request: RunRequest, data: Path | None = None) -> Plan:
                     raise
                 left_out[f"{task.name}: {problem}"] = None
     if not families:
-        cure = next(iter(left_out), "name tasks and models")
-        raise BadInput("nothing of it can be run", cure=cure)
+        cure = next(iter(left_out), "choose other tasks or models")
+        raise BadInput("none of the tasks can run", cure=cure)
     places: dict[str, str] = {}
     unique: dict[tuple[str, str, bytes], Family] = {}
     for family in families:
         name, place = family.task.name, family.task.dataset
-        if places.setdefault(name, place) != place:  # a table could not tell them apart
-            what = f"{places[name]} and {place} are both called {name}"
+        if places.setdefault(name, place) != place:  # a table could not distinguish them
+            what = f"{places[name]} and {place} are both named {name}"
             raise BadInput(what, cure="rename one of them, or run one at a time")
         unique[name, family.model, msgspec.json.encode(family.variation)] = family
     return Plan(tuple(unique.values()), tuple(left_out))
@@ -147,7 +147,7 @@ def plan_families(
     name = parse_model_name(model_name, may_have_label=True)
     kind, argument = find_model(name.full)
     check_kind(kind.name, kind.kinds, task)
-    # a grid may name a value twice, or one that holds anyway
+    # a grid may repeat a value, or contain the default
     options = {
         msgspec.json.encode(settings, order="sorted"): settings
         for settings in combine_settings(kind, task, request)
@@ -193,7 +193,7 @@ def plan_families(
 def _cuts_any_set(
     limit: int, protocol: EvaluationProtocol, task: Task, reader: ExampleReader
 ) -> bool:
-    """Whether a limit leaves out an item of a set that is asked."""
+    """Whether a limit leaves out an item of a set that is answered."""
     sets = [*protocol.evaluate, *([protocol.select] if protocol.select else [])]
     return protocol.select_share > 0 or any(
         len(reader.examples(name, task)) > limit for name in sets
@@ -238,8 +238,8 @@ def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[S
             if is_stored and plain[name] != defaults[name]:
                 kept[name] = mask_secrets(plain[name], known, name)
                 if name in grid and kept[name] != plain[name]:
-                    cure = "give it with --set: a secret does not change what a model answers"
-                    raise BadInput(f"--grid {name} holds a secret", cure=cure)
+                    cure = "pass it with --set: a secret does not change the answers of a model"
+                    raise BadInput(f"--grid {name} contains a secret", cure=cure)
         if request.shots and "shots" in defaults:
             kept.setdefault("shots", "all")
         for name, value in kind.task_settings(task).items():
@@ -256,7 +256,7 @@ def vary_request(task: Task, request: RunRequest) -> Iterator[Variation]:
     """
     for name in request.inputs:
         if name not in task.inputs:
-            cure = f"it has: {', '.join(task.inputs)}"
+            cure = f"use one of: {', '.join(task.inputs)}"
             raise BadInput(f"{task.name} has no input {name!r}", cure=cure)
     inputs = tuple(name for name in task.inputs if name in request.inputs)
     if inputs == task.inputs:

@@ -1,4 +1,4 @@
-"""Which sets a run learns from, chooses on and is told by, given what is here.
+"""The sets that a run learns from, chooses settings on and reports results on, given the available data.
 
 The plan marks what departs from the published sets.
 """
@@ -20,14 +20,14 @@ from nikawa.spec import name_and_split
 SPLITS_AS_PUBLISHED = ("train", "dev", "test")
 FOLDS = 5
 SELECT_SHARE = 0.1
-"""Share of the training data that settings are chosen on where there is no set for it."""
+"""Share of the training data that chooses settings if there is no other set for it."""
 SELECT_SHARE_OF_FOLDS = 0.2
-"""The same where the only set is parted into folds: it is small."""
+"""The same if the only set is split into folds, because it is small."""
 
 
 @dataclass(frozen=True)
 class Sets:
-    """The sets with gold that are here for a task, by full name; empty where there is none."""
+    """The sets with gold that are here for a task, by full name; empty without one."""
 
     train: str
     dev: str
@@ -89,16 +89,16 @@ def choose_protocol(
     """The protocol of a run, by the sets that are here.
 
     `learns`: whether the model learns from examples; `sweep`: whether settings are to be chosen.
-    Raises BadInput where no set has gold, or there is none to choose settings on.
+    Raises BadInput if no set has gold, or no set can choose settings.
     """
     sets = _find_sets(task, reader)
     if not (sets.train or sets.dev or sets.main or (sets.withheld and not learns)):
         if sets.hidden:
-            what = f"the labels of {task.dataset} for {task.name} are all hidden"
-            cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"
+            what = f"all labels of {task.dataset} for {task.name} are hidden"
+            cure = "if you have the labels, use `nikawa score --hidden` to score answers to them"
             raise BadInput(what, cure=cure)
-        what = f"no split of {task.dataset} here has gold for {task.name}"
-        raise BadInput(what, cure="nikawa data list shows what is here")
+        what = f"no available split of {task.dataset} has gold labels for {task.name}"
+        raise BadInput(what, cure="run `nikawa data list` to see the available data")
     evaluate = sets.main
     if sets.dev and not sets.test:
         evaluate = (sets.dev, *sets.more)
@@ -181,12 +181,12 @@ def _ask_at_once(sets: Sets, evaluate: tuple[str, ...], sweep: bool) -> Evaluati
     """The protocol of a model that does not learn: it answers `evaluate`, and dev where settings
     are chosen.
 
-    Raises BadInput where settings are to be chosen and there is no dev for it.
+    Raises BadInput if settings are to be chosen and there is no dev set.
     """
     is_on_dev = evaluate[0] == sets.dev
     if sweep and (is_on_dev or not sets.dev):
-        what = f"settings cannot be chosen: {evaluate[0]} is all there is to ask"
-        raise BadInput(what, cure="name one value of each setting: --set KEY=VALUE")
+        what = f"settings cannot be chosen: {evaluate[0]} is the only available set"
+        raise BadInput(what, cure="pass one value per setting: --set KEY=VALUE")
     mark = ""
     if sets.stand_in:
         mark = "stand-in test"

@@ -1,7 +1,7 @@
 """What the answers of stored runs were read from, for `nikawa run --show-reading`.
 
-A run keeps what the model wrote beside each answer (`raw`). It is read again with the reader that
-made the answer, and the reading is shown where both agree: nothing is claimed of an answer that
+A run stores the model's text with each answer (`raw`). It is read again with the reader that
+made the answer, and the reading is shown only if both agree: nothing is claimed about an answer that
 came by another way, such as log-probabilities.
 """
 

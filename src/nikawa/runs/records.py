@@ -1,6 +1,6 @@
 """What a run is: one value that defines its outcome and knows its inputs by name.
 
-Nothing in it speaks of a machine: the same value is run here, in another process or on a cluster,
+It does not depend on a machine: the same value runs here, in another process or on a cluster,
 and its hash names the folder of the result. The data a run rests on is named with version and
 digest, so other data make another run.
 """
@@ -26,7 +26,7 @@ ProtocolKind = Literal["standard", "dev", "folds", "stand-in", "answers"]
 Stage = Literal["result", "selection"]
 
 FILE = "file"
-"""The version of what is no dataset but a file of a model."""
+"""The version of a file that belongs to a model, not to a dataset."""
 DIVERGED = "diverged"
 """The reason of answers that a diverged training could not give."""
 MAX_TASK_BYTES = 190
@@ -62,17 +62,17 @@ class Variation(HashedRecord, frozen=True, kw_only=True, omit_defaults=True):
     share: float = 1.0
     """The share of the training data that is learned from."""
     shots: int = 0
-    """Training examples a label, drawn by seed; 0: all of them."""
+    """Training examples per label, drawn by seed; 0: all of them."""
     train: tuple[str, ...] = ()
     """Training sets instead of the task's own."""
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     """Label of such a set to label of the task."""
     limit: int = 0
-    """The first so many items of each set are asked; 0: all of them."""
+    """The number of items of each set that are answered, from the first; 0: all of them."""
 
     @property
     def title(self) -> str:
-        """The departure in words, for tables; empty where there is none."""
+        """The departure in words, for tables; empty without one."""
         parts = [
             f"{'+'.join(self.inputs)} only" if self.inputs else "",
             f"trained on {'+'.join(self.train)}" if self.train else "",
@@ -94,7 +94,7 @@ class EvaluationProtocol(HashedRecord, frozen=True, kw_only=True, omit_defaults=
     select_share: float = 0.0
     """Above 0: `select` is this share of the training data, whole groups, cut out of it."""
     evaluate: tuple[str, ...]
-    """Sets the result is told on, the main one first."""
+    """Sets that results are reported on, the main one first."""
     folds: int = 0
     """Above 0: each example of the evaluated set is answered by a model of the other folds."""
     mark: str = ""
@@ -110,23 +110,23 @@ class RunSpec(Run, frozen=True, kw_only=True):
     data: tuple[DataVersion, ...]
     """Every set used, with version and digest, and the model's files."""
     stage: Stage = "result"
-    """`selection`: answers the set that settings are chosen on, and no other."""
+    """`selection`: answers only the set that chooses settings."""
     own: Task | msgspec.UnsetType = msgspec.UNSET
     """The task itself where it is not a registered one; its dataset is a path, which counts by its
     content."""
     name: str | msgspec.UnsetType = msgspec.UNSET
-    """What the user calls the model, where they named it; another name makes another run."""
+    """The user's name for the model, if any; another name makes another run."""
 
     @property
     def model(self) -> str:
-        """What the model is called: as the user named it, else by its own name."""
+        """The model's name in tables: the user's name, otherwise its own name."""
         return self._own_name if isinstance(self.name, msgspec.UnsetType) else self.name
 
     @property
     def _own_name(self) -> str:
         """The model's own name.
 
-        One made from a file or folder has its short name, wherever that lies.
+        A model made from a file or folder has its short name, independent of the path.
         """
         short = parse_model_name(self.predictor).short
         is_file = any(part.version == FILE and part.name == short for part in self.data)
@@ -144,8 +144,8 @@ class RunSpec(Run, frozen=True, kw_only=True):
     def folder(self) -> str:
         """The name of its folder: task, model, hash.
 
-        The task of a custom dataset may be called anything that its gold is called. The hash alone
-        tells runs apart: the folder of an earlier version, or one that was renamed, is found by it.
+        The task of a custom dataset may have the name of any gold field. Only the hash identifies a
+        run: the folder of an earlier version, or a renamed one, is found by it.
         """
         task = self.task
         if find_name_fault(f"{task}--") or len(task.encode()) > MAX_TASK_BYTES:
@@ -173,7 +173,7 @@ def _remove_path(spec: RunSpec, own: Task) -> RunSpec:
     """A run on a custom dataset with its sets named after the task `own`, not after the path of the
     dataset.
 
-    So the run has one hash, wherever the dataset lies.
+    So the run has one hash, wherever the dataset is.
     """
 
     def rename_set(name: str) -> str:
@@ -220,7 +220,7 @@ class SetScores(Record, frozen=True, kw_only=True):
 
 
 class About(Record, frozen=True, kw_only=True):
-    """How a run came about; nothing here defines the outcome."""
+    """The circumstances of a run; none of them defines its result."""
 
     started: str
     finished: str
@@ -233,20 +233,20 @@ class About(Record, frozen=True, kw_only=True):
     data: tuple[DataVersion, ...]
     seed: int
     model: dict[str, object] = msgspec.field(default_factory=dict)
-    """What the model tells of itself."""
+    """The model's own report."""
 
 
 Status = Literal["done", "skipped", "failed", "busy"]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one run; it survives the trip back from another process or machine."""
+    """The outcome of one run; it can be sent back from another process or machine."""
 
     run: RunSpec
     status: Status
     problem: str = ""
     bad_input: bool = False
-    """Whether the problem is in what was given, not in a program."""
+    """Whether the problem is in the input and not in a program."""
     seconds: float = 0.0
 
     @property

@@ -1,5 +1,5 @@
-"""What a user asks to run: tasks, models, seeds, settings; and presets, which fill in what they
-leave open.
+"""The user's request: tasks, models, seeds, settings; and presets, which fill in what the request
+leaves open.
 
 A preset is a named choice of seeds, settings, grids and variations: one readable TOML file.
 """
@@ -19,17 +19,17 @@ from nikawa.models import find_model, parse_model_name
 
 PRESETS = Path(__file__).parent / "presets"
 MAX_SEEDS = 1_000
-"""Seeds that a number may stand for."""
+"""The maximum number of seeds that one number can mean."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What is asked for; every combination of it is run."""
+    """The request; every combination of it is run."""
 
     tasks: tuple[str, ...]
-    """Tasks, datasets, suites, or dataset folders and records files of one's own."""
+    """Tasks, datasets, suites, or custom dataset folders and records files."""
     models: tuple[str, ...]
-    """Models, each with a name of one's own before it or not: `majority`, `mine=replay:FILE`."""
+    """Models, with or without the user's own name: `majority`, `mine=replay:FILE`."""
     seeds: tuple[int, ...] = (0,)
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the models that have them."""
@@ -38,7 +38,7 @@ class RunRequest:
     inputs: tuple[str, ...] = ()
     """The inputs that are kept; empty: all."""
     shares: tuple[float, ...] = (1.0,)
-    """Shares of the training data, each a run of its own."""
+    """Shares of the training data, one run per share."""
     shots: int = 0
     train: tuple[str, ...] = ()
     """Training sets instead of the task's own."""
@@ -46,15 +46,15 @@ class RunRequest:
     choose_seeds: int = 0
     """How many of the seeds choose among the values of a grid; 0: all of them."""
     limit: int = 0
-    """The first so many items of each set are asked, and no others; 0: all of them."""
+    """The number of items of each set that are answered, from the first; 0: all of them."""
     per_task: Mapping[str, RunRequest] = field(default_factory=dict)
     """Settings and grid of single tasks, from a preset."""
     preset: Path | None = None
-    """The file of the preset, to be named where it is at fault."""
+    """The file of the preset, for error messages."""
 
 
 def check_request(request: RunRequest) -> None:
-    """Refuse what no task or model could make good.
+    """Refuse a request that no task or model could satisfy.
 
     Raises BadInput for an unknown model or setting, two models of one name, and numbers out of
     their range.
@@ -66,9 +66,9 @@ def check_request(request: RunRequest) -> None:
     parts = (request, *request.per_task.values())
     for name in sorted({name for part in parts for name in (*part.settings, *part.grid)}):
         if name not in known:
-            cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
+            cure = f"use one of: {', '.join(known)}" if known else "these models have no settings"
             raise BadInput(
-                f"no model here has the setting {name!r}", file=request.preset, cure=cure
+                f"none of the models has the setting {name!r}", file=request.preset, cure=cure
             )
     grid = [item for part in parts for item in part.grid.items()]
     for name in sorted(name for name, values in grid if not values):
@@ -76,42 +76,44 @@ def check_request(request: RunRequest) -> None:
         raise BadInput(f"the grid of {name!r} has no value", file=request.preset, cure=cure)
     for share in request.shares:
         if not 0 < share <= 1:
-            cure = "write numbers above 0 and up to 1: 0.25,0.5,1.0"
-            raise BadInput(f"{share} is no share", cure=cure)
+            cure = "write numbers above 0 and at most 1: 0.25,0.5,1.0"
+            raise BadInput(f"{share} is not a share", cure=cure)
     if not request.seeds:
-        raise BadInput("no seed is given", cure="give at least one")
-    cure = "write a number from 0 on"
+        raise BadInput("there is no seed", cure="pass at least one")
+    cure = "write a number that is 0 or more"
     if request.choose_seeds < 0:
-        raise BadInput(f"{request.choose_seeds} seeds cannot choose", cure=cure)
+        raise BadInput(
+            f"the number of seeds that choose settings is {request.choose_seeds}", cure=cure
+        )
     if request.shots < 0:
-        raise BadInput(f"{request.shots} shots cannot be drawn", cure=cure)
+        raise BadInput(f"the number of shots is {request.shots}", cure=cure)
     if request.limit < 0:
-        raise BadInput(f"the first {request.limit} items cannot be asked", cure=cure)
+        raise BadInput(f"the limit is {request.limit} items", cure=cure)
     if request.labels and not request.train:
-        what = "labels are renamed in other training sets only"
-        raise BadInput(what, cure="name them: --train DATASET")
+        what = "labels can only be renamed in other training sets"
+        raise BadInput(what, cure="pass them with --train DATASET")
 
 
 def refuse_shared_names(texts: Iterable[str]) -> None:
-    """Raise BadInput where two models have one name: a table could not tell them apart."""
+    """Raise BadInput if two models have the same name: a table could not distinguish them."""
     known: dict[str, str] = {}
     for text in texts:
         name = parse_model_name(text, may_have_label=True)
         title = name.label or name.full
         if known.setdefault(title, name.full) != name.full:
-            what = f"{title!r} names {known[title]} and {name.full}"
-            raise BadInput(what, cure="give each a name of its own")
+            what = f"{title!r} stands for both {known[title]} and {name.full}"
+            raise BadInput(what, cure="give each model its own name")
 
 
 class TaskPreset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a preset says of one task."""
+    """The settings of a preset for one task."""
 
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
     grid: dict[str, list[Any]] = msgspec.field(default_factory=dict)
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of a preset file; what the command line says goes before it."""
+    """The content of a preset file; the command line overrides it."""
 
     seeds: Annotated[int, msgspec.Meta(ge=1, le=MAX_SEEDS)] | None = None
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -136,15 +138,15 @@ def read_preset(name: str) -> Preset:
         if name.endswith(".toml"):
             raise BadInput("no such file", file=path, cure="check the path")
         raise unknown("preset", name, preset_names())
-    cure = "docs/run.md shows one"
+    cure = "see docs/run.md for an example"
     try:
         return msgspec.convert(read_toml(path, cure), Preset)
     except msgspec.ValidationError as problem:
-        raise BadInput(f"is no preset: {problem}", file=path, cure=cure) from None
+        raise BadInput(f"is not a preset: {problem}", file=path, cure=cure) from None
 
 
 def apply_preset(preset: Preset, request: RunRequest) -> RunRequest:
-    """The request with what the preset says where it says nothing itself."""
+    """The request, completed from the preset."""
     general = replace(
         request,
         seeds=request.seeds or tuple(range(preset.seeds or 1)),
@@ -165,15 +167,15 @@ def apply_preset(preset: Preset, request: RunRequest) -> RunRequest:
 
 
 def _grid(grid: dict[str, list[Any]], request: RunRequest) -> dict[str, tuple[Any, ...]]:
-    """The preset's grid less what the request sets, and the request's."""
+    """The preset's grid without the settings of the request, and the request's grid."""
     kept = {name: tuple(values) for name, values in grid.items() if name not in request.settings}
     return {**kept, **request.grid}
 
 
 def _apply_task_preset(general: RunRequest, part: TaskPreset, request: RunRequest) -> RunRequest:
-    """The `general` request with what the preset says of one task.
+    """The `general` request with the preset's settings for one task.
 
-    The user's own `request` goes before both.
+    The user's own `request` overrides both.
     """
     fixed = {name: value for name, value in part.settings.items() if name not in request.grid}
     grid = {**general.grid, **_grid(part.grid, request)}

@@ -1,6 +1,6 @@
 """How runs are scored: the official numbers with intervals, by the code of `nikawa score`.
 
-Scores are computed from the stored answers, never from what a model holds in memory: a run that is
+Scores are computed from the stored answers, never from a model's memory: a run that is
 scored again gets the same numbers. Items whose labels are hidden are answered, but not scored.
 """
 
@@ -28,8 +28,8 @@ def score_all(
 ) -> list[Score]:
     """Every metric of the task, in every mode; items whose labels are hidden are never scored.
 
-    A model that answers nothing has been run all the same: where a metric has nothing to go by, it
-    is no number. `where` names the part of the set that `examples` are; empty: all of it.
+    A model without any answer has still run: a metric that cannot be computed is NaN. `where` names the part
+    of the set that `examples` are; empty: all of it.
     """
     shown = [example for example in examples if not example.hidden]
     return list(score_examples(task, shown, answers, ScoreOptions(lenient=True), where))
@@ -71,7 +71,7 @@ def score_set(
         scores=(),
     )
     if set_scores.diverged and spec.stage == "selection":
-        # A diverged training is no poor one: without a number, it cannot be chosen for want of a better.
+        # A diverged training is not a weak one: without a number it can never be chosen.
         undefined = [
             Score(
                 metric=metric,
@@ -93,5 +93,5 @@ def score_set(
 
 
 def unanswered_reason(prediction: Prediction) -> str:
-    """The kind of reason of a missing answer: what follows its colon is of one example."""
+    """The kind of reason of a missing answer; the text after the colon describes one example."""
     return (prediction.why or "").partition(":")[0].strip() or "no reason given"

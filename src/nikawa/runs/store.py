@@ -1,13 +1,13 @@
-"""The folder of a run: what defines it, its answers, its scores, how it came about, and a marker
+"""The folder of a run: its definition, answers, scores and circumstances, and a marker
 written last.
 
 runs/<task>--<model>--<hash>/
     run.json              the value that defines it (RunSpec); its hash names the folder
-    predictions/SET.jsonl one Prediction a line, in the order of the set
+    predictions/SET.jsonl one Prediction per line, in the order of the set
     scores.json           a list of SetScores
     about.json            times, versions of packages, data (About)
-    done.json             size and digest of the files above; there only when all of them are whole
-    state/                unfinished work of the model; gone when done unless it is asked to stay
+    done.json             size and digest of the files above; written only when all of them are complete
+    state/                unfinished work of the model; removed when done, unless it should stay
     lock                  held by the process that works on it
 """
 
@@ -43,7 +43,7 @@ LOCK_SECONDS = 3.0
 
 
 class Busy(BadInput):
-    """Another process works on the run."""
+    """Another process is working on the run."""
 
 
 class Done(Record, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class StoredRun:
     def predictions(
         self, name: str, task: Task, examples: Sequence[Example] = ()
     ) -> list[Prediction]:
-        """The answers to a set; held against its `examples` where they are given."""
+        """The answers to a set; checked against its `examples` if they are passed."""
         return read_predictions(self.answers_file(name), task, examples)
 
     def scores(self) -> list[SetScores]:
@@ -107,7 +107,7 @@ class StoredRun:
             return [msgspec.convert(part, SetScores) for part in parts]
         except (msgspec.ValidationError, TypeError, KeyError) as problem:
             what = f"is not a list of scores: {problem}"
-            raise BadInput(what, file=path, cure="score the run again") from None
+            raise BadInput(what, file=path, cure="run the same command again") from None
 
     @property
     def diverged(self) -> bool:
@@ -115,12 +115,12 @@ class StoredRun:
         return self.done and any(part.diverged for part in self.scores())
 
     def about(self) -> About:
-        """How it came about."""
+        """Times, versions and data of the run."""
         return read_json(self.path / ABOUT, About)
 
     def check(self) -> None:
-        """Hold the files of a finished run against its marker."""
-        cure = f"put it back, or do the run again after: nikawa run remove --yes {quote(str(self.path))}"
+        """Check the files of a finished run against its marker."""
+        cure = f"restore it, or remove the run and start it again: nikawa run remove --yes {quote(str(self.path))}"
         try:
             written = read_json(self.path / DONE, Done).files
         except BadInput as problem:
@@ -129,25 +129,25 @@ class StoredRun:
             try:
                 path = join_inside(self.path, name)
             except BadInput:
-                what = f"names {name!r}, which is no file of the run"
+                what = f"names {name!r}, which is not a file of the run"
                 raise BadInput(what, file=self.path / DONE, cure=cure) from None
             if not path.exists():
-                raise BadInput("is gone", file=path, cure=cure)
+                raise BadInput(f"is listed in {DONE} but missing", file=path, cure=cure)
             if not path.is_file() or path.stat().st_size != size or digest_of(path) != digest:
-                raise BadInput("is not what the run wrote", file=path, cure=cure)
+                raise BadInput("has changed since the run wrote it", file=path, cure=cure)
 
     def begin(self, spec: RunSpec) -> None:
-        """Make the folder and write down what the run is."""
+        """Make the folder and write the definition of the run."""
         (self.path / PREDICTIONS).mkdir(parents=True, exist_ok=True)
         if not (self.path / RUN).exists():
             write_json(self.path / RUN, spec)
         elif self.spec.hash != spec.hash:
             cure = f"run: nikawa run remove --yes {quote(str(self.path))}"
-            what = "does not hold the run its folder is named after"
+            what = "does not match the run that its folder is named after"
             raise BadInput(what, file=self.path / RUN, cure=cure)
 
     def finish(self, scores: Sequence[SetScores], about: About, keep_state: bool = False) -> None:
-        """Write scores and circumstances, then the marker; unfinished work goes."""
+        """Write scores and circumstances, then the marker; remove unfinished work."""
         write_json(self.path / SCORES, scores)
         write_json(self.path / ABOUT, about)
         names = [RUN, SCORES, *(f"{PREDICTIONS}/{name}.jsonl" for name in self.sets)]
@@ -160,9 +160,9 @@ class StoredRun:
         write_json(self.path / DONE, Done(files=files))
 
     def withdraw(self) -> None:
-        """Remove the folder of a run that came to nothing.
+        """Remove the folder of a run without results.
 
-        A folder that holds work stays, so that the run can be resumed.
+        A folder with work stays, so that the run can be resumed.
         """
         files = {path for path in self.path.rglob("*") if path.is_file()}
         if files <= {self.path / RUN, self.path / LOCK}:
@@ -170,32 +170,32 @@ class StoredRun:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out; the lock dies with this one.
+        """Lock out other processes; the lock ends with this process.
 
-        All that is written into the run is written under it: links that lead out of the folder are
+        Everything in the run is written under this lock: links that lead out of the folder are
         refused here.
         """
         for path in self.path.rglob("*"):
             if path.is_symlink():
                 refuse_outside(path, self.path)
-        cure = "wait for it, or end it"
-        busy = Busy("another process works on this run", file=self.path, cure=cure)
+        cure = "wait for it, or stop it"
+        busy = Busy("another process is working on this run", file=self.path, cure=cure)
         with lock_file(self.path / LOCK, busy=busy, patience=LOCK_SECONDS):
             yield
 
     def busy(self) -> bool:
-        """Whether a process works on it now."""
+        """Whether a process is working on it now."""
         return is_locked(self.path / LOCK)
 
 
 def write_json(path: Path, value: Any) -> None:
-    """One JSON document, indented; what cannot be a number is null."""
+    """One JSON document, indented; NaN is null."""
     with atomic_write(path, overwrite=True) as stream:
         stream.write(msgspec.json.format(pack_json(value, path), indent=1) + b"\n")
 
 
 def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
-    """One answer a line, whole or not at all."""
+    """One answer per line, whole or not at all."""
     write_lines(path, predictions, overwrite=True)
 
 
@@ -209,9 +209,9 @@ def read_predictions(path: Path, task: Task, examples: Sequence[Example] = ()) -
     except BadInput as problem:
         raise BadInput(problem.what, file=path, line=problem.line, cure=cure) from None
     if examples and [p.example for p in predictions] != [e.id for e in examples]:
-        what = f"holds other ids than the {len(examples)} of the set"
+        what = f"has other ids than the {len(examples)} examples of the set"
         if len(predictions) != len(examples):
-            what = f"holds {len(predictions)} answers, the set has {len(examples)} examples"
+            what = f"has {len(predictions)} answers, but the set has {len(examples)} examples"
         raise BadInput(what, file=path, cure=cure)
     return predictions
 
@@ -220,20 +220,20 @@ def restore_spans(prediction: Prediction) -> Prediction:
     """A stored answer to a tagging task with its spans as values again, or as the tags that the
     model gave.
 
-    Raises BadInput for an answer that is no list of spans.
+    Raises BadInput for an answer that is not a list of spans.
     """
     if prediction.answer is None:
         return prediction
     try:
         spans = msgspec.convert(prediction.answer, list[Span])
     except msgspec.ValidationError as problem:
-        what = f"the answer to {prediction.example!r} is no list of spans: {problem}"
+        what = f"the answer to {prediction.example!r} is not a list of spans: {problem}"
         raise BadInput(what) from None
     return msgspec.structs.replace(prediction, answer=restore_tags(spans, prediction.raw))
 
 
 NOT_THE_MODEL = ("work", "state", "pretraining.json")
-"""What lies in a checkpoint's folder and tells how it was made, not what it is."""
+"""Files in a checkpoint's folder that describe how it was made and do not affect the model."""
 
 
 def digest_of(path: Path) -> str:
@@ -263,10 +263,10 @@ def digest_of(path: Path) -> str:
 def stored_runs(out: Path, *, broken: bool = False) -> list[StoredRun]:
     """Every run below a folder, by name.
 
-    Broken ones, which do not say what they are, are listed only if `broken`.
+    Broken runs, without a readable definition, are listed only with `broken`.
     """
     if not out.is_dir():
-        cure = "name the folder that nikawa run wrote: --out DIR"
+        cure = "pass the folder that nikawa run wrote: --out DIR"
         raise BadInput("no such folder", file=out, cure=cure)
     names = (RUN, LOCK, DONE) if broken else (RUN,)
     folders = {path.parent for name in names for path in out.glob(f"*/{name}")}
@@ -286,7 +286,7 @@ def locate_run(out: Path, spec: RunSpec) -> StoredRun:
 
 
 def is_run_busy(out: Path, run_hash: str) -> bool:
-    """Whether a process works on the run of this hash now."""
+    """Whether a process is working on the run with this hash now."""
     return any(StoredRun(folder).busy() for folder in out.glob(f"*--{run_hash}"))
 
 
@@ -304,7 +304,9 @@ def open_run(name: str | Path, out: Path | None = None) -> StoredRun:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise BadInput(f"{word!r} begins {len(matches)} runs", cure="write more of the hash")
+        raise BadInput(
+            f"{len(matches)} runs begin with {word!r}", cure="write more digits of the hash"
+        )
     raise unknown("run", word, list(by_name))
 
 

@@ -1,4 +1,4 @@
-"""What runs came to: the mean and standard deviation over seeds, and the settings a sweep chooses."""
+"""The results of runs: the mean and standard deviation over seeds, and the settings a sweep chooses."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ class RunCell(Record, frozen=True, kw_only=True):
     """The 95% interval over examples, where there is one seed."""
     seeds: tuple[int, ...]
     n: int
-    """Items the figure is over: a correlation has no place for those without an answer."""
+    """Items that the figure covers: a correlation leaves out those without an answer."""
     answered: int
-    """Items of the whole set with an answer that could be read, over all seeds."""
+    """Items of the whole set with a readable answer, over all seeds."""
     asked: int
     """Of how many: the items of the set, once for each seed."""
     unanswered: int
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
-    """Kind of reason to how many of them it kept from an answer."""
+    """The number of missing answers by kind of reason."""
     hidden: int = 0
     """Further items of the set, answered but not scored: their labels are hidden."""
     few: bool = False
-    """Whether there is no interval because too few items, or groups of them, stand behind the
-    figure."""
+    """Whether there is no interval because the figure is based on too few items or
+    groups."""
     limit: int | msgspec.UnsetType = msgspec.UNSET
-    """The first so many items of the set were asked; absent: all of them."""
+    """The number of items that were answered, from the first; absent: all of them."""
     protocol: str
-    """How the sets depart from train, dev and test as published; empty: they do not."""
+    """How the sets depart from train, dev and test as published; empty if they do not."""
     runs: tuple[str, ...]
     """The folders it was computed from."""
 
@@ -102,8 +102,8 @@ def choose_settings(
     """The settings that do best where settings are chosen, by the mean of the task's first metric,
     which comes first.
 
-    Of equals the first wins, in the order of the grid; None where none was run. Settings that a
-    seed diverged with are not among them: they would again.
+    Ties go to the first in the order of the grid; None if nothing was run. Settings that diverged with
+    a seed are left out: they would diverge again.
     """
     metric = family.task.metrics[0]
     tried: list[SelectionScores] = []
@@ -121,10 +121,10 @@ def choose_settings(
 
 @dataclass(frozen=True)
 class SelectionScores:
-    """What one combination of settings reached where settings are chosen."""
+    """The scores of one combination of settings on the set that chooses settings."""
 
     values: Sequence[float]
-    """A score a seed."""
+    """One score per seed."""
     diverged: bool
     """Whether a seed diverged."""
 
@@ -224,7 +224,7 @@ def _make_cell(
 def model_notes(
     family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
 ) -> list[str]:
-    """What the models of a family's results note of themselves, each once."""
+    """The notes of a family's models, each once."""
     unique: dict[str, None] = {}
     for run in family.runs(settings):
         stored = locate_run(out, run)
@@ -232,7 +232,7 @@ def model_notes(
             continue
         try:
             notes = stored.about().model.get("notes")
-        except BadInput:  # a run is whole without its circumstances
+        except BadInput:  # a run is complete without its circumstances
             continue
         if isinstance(notes, list):
             unique |= dict.fromkeys(note for note in notes if isinstance(note, str))
@@ -240,7 +240,7 @@ def model_notes(
 
 
 class RunUsage(Record, frozen=True, kw_only=True):
-    """What the runs of a model on a task used of a server, those that chose settings included."""
+    """The server usage of a model's runs on a task, including runs that chose settings."""
 
     task: str
     variation: str
@@ -256,9 +256,9 @@ class RunUsage(Record, frozen=True, kw_only=True):
     cost: float = 0.0
     """In the unit of the prices; 0 where none is set."""
     cost_unmetered: float = 0.0
-    """What replies that say no number of tokens cost at most."""
+    """The maximum cost of replies without token counts."""
     cost_lost: float = 0.0
-    """What tries without a reply cost at most: the server may have billed them."""
+    """The maximum cost of tries without a reply: the server may have billed them."""
     seconds_waited: float = 0.0
 
 
@@ -277,21 +277,21 @@ class UsageCounts(Record, frozen=True, kw_only=True):
 
 
 def read_usage(stored: StoredRun) -> UsageCounts | None:
-    """What a finished run used of a server; None where it asked none."""
+    """The server usage of a finished run; None if it used no server."""
     try:
         usage = stored.about().model.get("usage")
         if not isinstance(usage, dict):
             return None
         names = UsageCounts.__struct_fields__
         return msgspec.convert({name: usage[name] for name in names if name in usage}, UsageCounts)
-    except (BadInput, msgspec.ValidationError):  # a run is whole without its circumstances
+    except (BadInput, msgspec.ValidationError):  # a run is complete without its circumstances
         return None
 
 
 def sum_family_usage(
     family: Family, runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()
 ) -> list[RunUsage]:
-    """What the finished runs of a family used, in one line; none where they asked no server."""
+    """The server usage of a family's finished runs, in one line; None if they used no server."""
     usages = []
     for run in runs:
         stored = locate_run(out, run)

@@ -1,5 +1,5 @@
-"""Do one run: learn, answer, score, each step written down before the next, so that a killed run
-goes on.
+"""Do one run: learn, answer, score. Each step is written before the next, so that a killed run can
+resume.
 """
 
 from __future__ import annotations
@@ -69,20 +69,20 @@ ANSWER_TYPES: dict[str, tuple[type, ...]] = {
     "tree": (dict,),
     "dialogue": (list, tuple),
 }
-"""What answers are, by kind of task; a text for every other kind."""
+"""The types of answers by kind of task; text for every other kind."""
 
 
 @dataclass(frozen=True)
 class RunPlace:
-    """Where runs are kept and data lies: what a run needs of the machine it is done on."""
+    """The folders of runs and data: what a run needs from its machine."""
 
     out: Path
     data: Path | None = None
     keep_state: bool = False
     progress: Progress = ignore_progress
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that tell how models work, not what comes out; each takes those it declares to be
-    so."""
+    """Settings that change how models work but not their results; each model uses those that it
+    declares as such."""
     given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The same with secrets, by run (`key_of_settings`), where several requests run together: the
     key of one server must not go to another."""
@@ -91,14 +91,14 @@ class RunPlace:
 
 
 def key_of_settings(task: str, predictor: str, settings: Mapping[str, Any]) -> str:
-    """What tells which request a run is of: its task, its model and the settings that define it."""
+    """The key that identifies the request of a run: its task, its model and the settings that define it."""
     return encode_json([task, predictor, settings]).decode()
 
 
 def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     """Do a run unless it is done.
 
-    Whatever goes wrong is in the outcome, never raised, but for an interruption.
+    Every error is in the outcome, never raised, except an interruption.
     """
     begin = time.perf_counter()
     stored = locate_run(place.out, spec)
@@ -127,10 +127,10 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
 
 
 def _complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
-    """Do a run unless it is done; a finished one is held against its marker.
+    """Do a run unless it is done; check a finished one against its marker.
 
-    Raises Busy where another process works on it, and BadInput where it cannot be done; then its
-    folder goes, if nothing was done.
+    Raises Busy if another process is working on it, and BadInput if it cannot be done; then an empty
+    folder is removed.
     """
     if not stored.done:
         with stored.locked():
@@ -147,7 +147,7 @@ def _complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
 
 
 def _write_traceback(stored: StoredRun, error: Exception) -> str:
-    """One line about a program's failure; the whole of it is kept beside the run."""
+    """One line about a program's failure; the full text is stored with the run."""
     line = " ".join(f"{type(error).__name__}: {error}".split())
     try:
         stored.state.mkdir(parents=True, exist_ok=True)
@@ -158,7 +158,7 @@ def _write_traceback(stored: StoredRun, error: Exception) -> str:
 
 
 def learn_and_score(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
-    """Learn, answer every set and score the answers; what a killed run left is taken up."""
+    """Learn, answer every set and score the answers; resume what a killed run left."""
     started, clock = _now(), _Clock()
     stored.begin(spec)
     data = load_run_data(spec, ExampleReader(place.data))
@@ -194,7 +194,7 @@ def learn_and_score(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
 
 
 def make_run_model(spec: RunSpec, place: RunPlace, folder: Path | None) -> Predictor:
-    """The model of a run with its settings, secrets put back; `folder` is where it keeps its work."""
+    """The model of a run with its settings, including secrets; `folder` stores its work."""
     key = key_of_settings(spec.task, spec.predictor, spec.settings)
     given = place.given.get(key, place.settings)
     outside = runtime_settings(find_model(spec.predictor)[0], given)
@@ -217,7 +217,7 @@ def make_run_model(spec: RunSpec, place: RunPlace, folder: Path | None) -> Predi
 
 @dataclass
 class _Clock:
-    """What a run notes of itself while it is under way."""
+    """Notes of a run in progress."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     trained: int = 0
@@ -229,7 +229,7 @@ class _Clock:
 
 @dataclass(frozen=True)
 class _Job:
-    """One run under way."""
+    """One run in progress."""
 
     spec: RunSpec
     stored: StoredRun
@@ -254,7 +254,7 @@ class _Job:
         self.read_about(["model"])
 
     def answer_folds(self) -> None:
-        """Answer fold by fold; what a killed run had answered is taken up."""
+        """Answer fold by fold; reuse the answers of a killed run."""
         ((name, examples),) = self.data.sets.items()
         parts = list(self.data.parts())
         answers: dict[str, Prediction] = {}
@@ -274,20 +274,20 @@ class _Job:
         self.read_about([f"model-{fold}" for fold, _, _ in parts])
 
     def answer_nothing(self, problem: Diverged) -> None:
-        """Write down that there is no answer and why: settings that diverge are not tried again."""
+        """Record missing answers with the reason: diverged settings are not tried again."""
         why = f"{DIVERGED}: {problem.what}"
         for name, examples in self.data.sets.items():
             predictions = [Prediction(example=example.id, why=why) for example in examples]
             self.stored.write_answers(name, predictions)
 
     def make_model(self, folder: str) -> Predictor:
-        """A fresh model with a folder of its own."""
+        """A fresh model with its own folder."""
         path = self.stored.state / folder
         path.mkdir(parents=True, exist_ok=True)
         return make_run_model(self.spec, self.place, path)
 
     def learn(self, predictor: Predictor, examples: Sequence[Example], folder: str) -> None:
-        """Let the model learn, if it is one that does.
+        """Train the model if it can learn.
 
         A model that can be saved is saved with the run's state, if the run keeps it.
         """
@@ -315,14 +315,14 @@ class _Job:
     ) -> list[Prediction]:
         """The model's answers, one an example and in order.
 
-        What the model tells of itself is written beside its folder: a run that is killed later
-        still knows what the model cost.
+        The model's report is written next to its folder: a run that is killed later
+        still knows the model's cost.
         """
         begin, name = time.perf_counter(), self.spec.predictor
         predictions = predictor.predict(task, strip_to_inputs(task, examples))
         if [p.example for p in predictions] != [e.id for e in examples]:
             what = f"the model {name} did not answer each of the {len(examples)} examples once, in order"
-            raise BadInput(what, cure="mend its predict: one prediction an example")
+            raise BadInput(what, cure="fix its predict method: return one prediction per example")
         _check_answer_types(name, task, predictions)
         self.clock.add("predict", begin)
         if hasattr(predictor, "about"):
@@ -331,13 +331,13 @@ class _Job:
         if predictions and all(
             p.answer is None and unanswered_reason(p) == DIVERGED for p in predictions
         ):
-            what = f"the training of {task.name} diverged: no score of an answer is a number"
+            what = f"training on {task.name} diverged: the scores of all answers are not finite"
             raise Diverged(what, cure="set a smaller learning_rate")
         return predictions
 
     def read_about(self, folders: Sequence[str]) -> None:
-        """Take up what the models of a run told of themselves: the last one's words, and what all
-        of them used, those of a killed process included.
+        """Collect the reports of a run's models: the last report, and the usage of
+        all models, including those of a killed process.
         """
         usages = []
         for folder in folders:
@@ -361,8 +361,8 @@ def _check_answer_types(name: str, task: Task, predictions: Sequence[Prediction]
         if answer is None or (isinstance(answer, types) and not isinstance(answer, bool)):
             continue
         kind = type(answer).__name__
-        what = f"the model {name} answers {prediction.example!r} with a {kind}, which is no answer to a {task.kind} task"
-        raise BadInput(what, cure=f"answer with {' or '.join(shape.__name__ for shape in types)}")
+        what = f"the model {name} answers {prediction.example!r} with a {kind}, which is not an answer to a {task.kind} task"
+        raise BadInput(what, cure=f"return {' or '.join(shape.__name__ for shape in types)}")
 
 
 def _now() -> str:

@@ -2,7 +2,7 @@
 
 One run each: approximate randomisation (exchange the two systems' answers, unit by unit) and a paired bootstrap. Several
 runs (seeds) each: Welch's t over items and seeds. All p values of a comparison are corrected together (Holm). The tests
-themselves lie in `nikawa.stats.paired`.
+themselves are in `nikawa.stats.paired`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SystemScore(Record, frozen=True, kw_only=True):
     unreadable: float | msgspec.UnsetType = msgspec.UNSET
     """The share of its answers that could not be read, over all runs; unset where all could be."""
     letters: str = msgspec.field(name="ties")
-    """Tie letters, stored as `ties`: systems that share one cannot be told apart; empty where the score is not defined."""
+    """Tie letters, stored as `ties`: systems that share one are not significantly different; empty if the score is not defined."""
 
 
 class PairResult(Record, frozen=True, kw_only=True):
@@ -94,11 +94,11 @@ class PairResult(Record, frozen=True, kw_only=True):
     p_mcnemar: float | None
     """For metrics that are a share of right items, and one run each."""
     effect: float | None
-    """Cohen's d of the differences an item, for metrics that are a mean over items."""
+    """Cohen's d of the differences per item, for metrics that are a mean over items."""
     smallest: float
-    """The least true difference this test set would find four times in five."""
+    """The smallest true difference that this test set would detect four times out of five."""
     wins: int
-    """Items the second did better on; 0 of all three where the metric is no mean over items but another of the task is."""
+    """Items the second did better on; all three are 0 if the metric is not a mean over items but another metric of the task is."""
     losses: int
     ties: int
     """Items both did equally well on."""
@@ -152,7 +152,7 @@ class Comparison(ShownAsTables, Record, frozen=True, kw_only=True):
     differing: dict[str, tuple[str, ...]]
     """`task: first against second` to the ids where exactly one is right, or the scores differ."""
     undefined: tuple[UndefinedSystem, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Systems that are in no pair: too few of their answers could be read; absent: none."""
+    """Systems that are not compared because too few of their answers could be read; absent without one."""
 
     def shown_tables(self) -> list[ResultTable]:
         """The tables with scores in percent."""
@@ -161,7 +161,7 @@ class Comparison(ShownAsTables, Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class PairedTests:
-    """A comparison with what its tests were made of."""
+    """A comparison with the data of its tests."""
 
     comparison: Comparison
     rounds: int
@@ -169,7 +169,7 @@ class PairedTests:
     tests: int
     """Tests that were corrected together."""
     swaps: int | None
-    """Exchanges drawn for metrics that are computed anew for each; None where there is no such test."""
+    """Exchanges drawn for metrics that are recomputed for each; None without such a test."""
 
 
 @dataclass(frozen=True)
@@ -200,17 +200,17 @@ def compare(
     rounds: int = TEST_RESAMPLES,
     forms: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
+    """Compare systems, each with one answer file or folder per seed, on one or more tasks.
 
-    Of `options`, what to slice `by`, what to `extract`, whether to look at `hidden` items, their `keys` and `on_progress` count, and the `form`
-    of every file, before which `forms` goes, by system. `rounds` are the resamples of each test. Raises `BadInput` for fewer than two systems, for answers to different splits or versions,
-    and where an item has no answer.
+    From `options`, the comparison uses `by`, `extract`, `hidden`, `keys`, `on_progress` and the `form` of every file;
+    `forms` overrides `form` by system. `rounds` are the resamples of each test. Raises `BadInput` for fewer than two systems,
+    for answers to different splits or versions, and for items without an answer.
 
         compare(["jnli"], {"bert": [Path("bert-1.jsonl"), Path("bert-2.jsonl")], "majority": [Path("majority.jsonl")]})
     """
     options = options or ScoreOptions()
     if len(systems) < 2:
-        raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
+        raise BadInput("a comparison needs two systems", cure="pass two answer files or folders")
     forms = forms or {}
     for name in forms:
         if name not in systems:
@@ -223,7 +223,7 @@ def compare(
         keys=keys,
         read=read,
         extract=options.extract,
-        lenient=True,  # a system without a score is named, and the others are compared
+        lenient=True,  # a system without a score is listed, and the others are compared
     )
     total = len(task_names) * sum(map(len, systems.values()))
     done = 0
@@ -236,7 +236,7 @@ def compare(
             own = replace(quick, form=forms.get(name, options.form))
             return score(task, path, split=split, data=data, options=own)
         except MissingAnswers as problem:
-            cure = "add them: systems are compared on the same items"
+            cure = "add the missing answers: systems are compared on the same items"
             raise problem.with_cure(cure) from None
 
     tasks = [
@@ -251,7 +251,7 @@ def compare(
         for system in (first, *others):
             for run in system.runs:
                 if (run.report.split, run.report.version) != (report.split, report.version):
-                    what = f"{system.name} answered {run.report.split}, {first.name} {report.split}"
+                    what = f"{system.name} answers {run.report.split}, but {first.name} answers {report.split}"
                     raise BadInput(what, cure="compare answers to the same split")
     tests = compare_systems(
         tasks, task_names, by=options.by, rounds=rounds, on_progress=options.on_progress
@@ -267,7 +267,7 @@ def compare_systems(
     rounds: int = TEST_RESAMPLES,
     on_progress: OnProgress = lambda *_: None,
 ) -> PairedTests:
-    """The same for systems whose answers are read already, a list of them a task; a task with one has no pairs."""
+    """The same for systems whose answers are already read, one list per task; a task with one system has no pairs."""
     undefined: list[UndefinedSystem] = []
     comparisons: list[TaskComparison] = []
     compared_titles: list[str] = []
@@ -343,9 +343,9 @@ def compare_systems(
 def find_undefined_systems(systems: Sequence[ComparedSystem]) -> list[UndefinedSystem]:
     """The systems of a task that have too few answers for a metric that skips unanswered items.
 
-    Such a metric, a correlation, is compared on the items that every run answered: a run without
-    answers would leave none of them to anybody. So systems are taken by how much they answered, and
-    one that leaves the others fewer than `MIN_COMMON_ITEMS` is set aside.
+    Such a metric (a correlation) is compared on the items that every run answered, and a run without
+    answers would leave no items. So systems are added by how much they answered, and one that leaves
+    the others fewer than `MIN_COMMON_ITEMS` is left out.
     """
     task = systems[0].runs[0].task
     if not any(all_metrics()[name].skips_unanswered for name in task.metrics):
@@ -366,9 +366,9 @@ def find_undefined_systems(systems: Sequence[ComparedSystem]) -> list[UndefinedS
             common = left
             continue
         count = len(systems[0].runs[0].examples)
-        why = f"{len(ids):,} of {count:,} items have an answer that could be read"
+        why = f"{len(ids):,} of {count:,} items have a readable answer"
         if len(ids) >= MIN_COMMON_ITEMS:
-            why += f", {len(left):,} of them items that the other systems answered"
+            why += f"; the other systems answered {len(left):,} of these"
         undefined.append(UndefinedSystem(task=task.name, system=name, why=why))
     return undefined
 
@@ -392,14 +392,16 @@ class TaskComparison:
         allowed = [choose_metrics(task, (), each) for each in items]
         metrics = [metric for metric in allowed[0] if all(metric in other for other in allowed)]
         kept = list(range(len(items[0].gold)))
-        if any(metric.skips_unanswered for metric in metrics):  # what every run answered
+        if any(
+            metric.skips_unanswered for metric in metrics
+        ):  # keep the items that every run answered
             kept = [i for i in kept if all(each.answers[i] is not None for each in items)]
         labels = find_labels(items)
         answered: dict[str, list[AnsweredTask]] = {system.name: [] for system in systems}
         distinct: list[tuple[Items, AnsweredTask]] = []
         for (name, run), each in zip(runs, items, strict=True):
             same = next((answers for other, answers in distinct if other == each), None)
-            if same is None:  # seeds of a model without chance answer alike: one is enough
+            if same is None:  # seeds of a deterministic model give the same answers: one is enough
                 examples = [run.examples[i] for i in kept]
                 same = AnsweredTask(run.task, examples, each.take(kept, labels))
                 distinct.append((each, same))
@@ -441,12 +443,12 @@ class TaskComparison:
         return metric.standardise is not None or self.is_computed_anew(metric)
 
     def is_computed_anew(self, metric: Metric) -> bool:
-        """Whether the metric must see the items again for each exchange of answers."""
+        """Whether the metric reads the items again for each exchange of answers."""
         return isinstance(self.evaluations(self.systems[0].name, metric)[0], Weighted)
 
     @property
     def swaps_answers(self) -> bool:
-        """Whether two systems of a single run are tested under a metric that is computed anew."""
+        """Whether two systems of a single run are tested under a metric that is recomputed."""
         single = [name for name, runs in self.answered.items() if len(runs) == 1]
         return len(single) > 1 and any(map(self.is_computed_anew, self.metrics))
 
@@ -455,7 +457,7 @@ class TaskComparison:
         return len(self.answered[first]) > 1 or len(self.answered[second]) > 1
 
     def jobs(self) -> list[tuple[str, str, list[Metric]]]:
-        """What is to be tested: for each pair of systems, the metrics that can be tested on the same draws."""
+        """The tests: for each pair of systems, the metrics that can be tested on the same draws."""
         jobs = []
         for first, second in combinations(self.answered, 2):
             together: dict[object, list[Metric]] = {}
@@ -467,7 +469,7 @@ class TaskComparison:
         return jobs
 
     def detail(self, system: str, metric: Metric) -> Floats | None:
-        """A score an item, averaged over runs; the metric's item form where it has none, turned so that more is better."""
+        """One score per item, averaged over runs; the metric's item form where it has none, turned so that more is better."""
         details = [evaluation.detail for evaluation in self.evaluations(system, metric)]
         form = metric.item_form
         if form is not None and any(detail is None for detail in details):
@@ -480,12 +482,12 @@ class TaskComparison:
         return np.mean(known, axis=0) if len(known) == len(details) else None
 
     def details(self, first: str, second: str, metric: Metric) -> tuple[Floats, Floats] | None:
-        """A score an item of two systems, side by side; None where the metric has none."""
+        """One score per item of two systems, side by side; None where the metric has none."""
         a, b = self.detail(first, metric), self.detail(second, metric)
         return None if a is None or b is None or len(a) != len(b) else (a, b)
 
     def gaps(self, first: str, second: str, metric: Metric) -> Floats | None:
-        """How much better the second did on each item; None where the metric has no score an item."""
+        """How much better the second did on each item; None if the metric has no score per item."""
         details = self.details(first, second, metric)
         if details is None:
             return None
@@ -493,7 +495,7 @@ class TaskComparison:
         return b - a if metric.better == "higher" else a - b
 
     def item_gaps(self, first: str, second: str) -> dict[str, float]:
-        """How much better the second did on each item by id, by the first metric that has a score an item."""
+        """How much better the second did on each item by id, by the first metric that has one score per item."""
         for metric in self.metrics:
             gaps = self.gaps(first, second, metric)
             if gaps is not None:
@@ -589,7 +591,7 @@ class TaskComparison:
     def score_systems(self, metric: Metric, pairs: Sequence[PairResult]) -> Iterator[SystemScore]:
         """Every system under a metric, with the tie letters of the systems whose score is defined.
 
-        Two systems are apart where the corrected p is below 5%. A pair whose p is undefined (NaN) is not: it counts as a tie.
+        Two systems differ if the corrected p is below 5%. A pair whose p is undefined (NaN) is not: it counts as a tie.
         """
         task = self.task
         p_holm = {
@@ -648,7 +650,7 @@ def exchange_answers(
     tests: int,
     add_rounds: Callable[[int], None],
 ) -> PairedDifference:
-    """One run each; what the metric does not see, such as scale, is taken off before answers are exchanged."""
+    """One run each; parts that the metric ignores, such as scale, are removed before answers are exchanged."""
     if metric.standardise is not None:
         left, right = (
             replace(run, items=replace(run.items, answers=metric.standardise(run.items.answers)))
@@ -657,7 +659,7 @@ def exchange_answers(
     (a, units), (b, _) = left.evaluate(metric, "official"), right.evaluate(metric, "official")
 
     def swap(chosen_units: Ints) -> tuple[float, float]:
-        """Both values when the answers of some units are exchanged, computed anew."""
+        """Recompute both values with the answers of some units exchanged."""
         exchanged = np.isin(units, chosen_units).tolist()
         values = []
         for own, other in ((left.items, right.items), (right.items, left.items)):
@@ -680,13 +682,13 @@ def _exchange(own: Sequence[Any], other: Sequence[Any], exchanged: Sequence[bool
 
 
 def effect_size(gaps: Floats) -> float:
-    """Cohen's d of the paired differences an item: their mean over their standard deviation; 0 where undefined."""
+    """Cohen's d of the paired differences per item: their mean over their standard deviation; 0 where undefined."""
     spread = float(np.std(gaps, ddof=1)) if len(gaps) > 1 else 0.0
     return float(np.mean(gaps)) / spread if spread else 0.0
 
 
 def exact_mcnemar(a: Floats, b: Floats) -> float | None:
-    """Exact McNemar of a score an item; None unless every item is right or wrong."""
+    """Exact McNemar of one score per item; None unless every item is right or wrong."""
     are_binary = np.isin(np.concatenate([a, b]), (0.0, 1.0)).all()
     return mcnemar(a, b)[2] if are_binary else None
 
@@ -694,7 +696,7 @@ def exact_mcnemar(a: Floats, b: Floats) -> float | None:
 def count_slices(
     first: ComparedSystem, second: ComparedSystem, by: tuple[str, ...], gaps: Mapping[str, float]
 ) -> Iterator[SliceResult]:
-    """Wins and losses over everything and in each slice; nothing where there is nothing to slice by."""
+    """Wins and losses over everything and in each slice; empty without a key to slice by."""
     run = first.runs[0]
     for where, examples in cut_slices(run.examples, by, run.task) if by else ():
         own = [gaps[example.id] for example in examples if example.id in gaps]

@@ -1,8 +1,8 @@
-"""`nikawa conformance`: hold our functions against a golden file, inputs with what the official functions return for them.
+"""`nikawa conformance`: check our functions against a golden file of inputs and the results of the official functions.
 
-Numbers agree within 1e-9, correlations of float32 scores within 1e-6 (1e-5 in percent). `{"special": "nan"}` stands
-for NaN; `{"raises": …}`, on top or under a key, for an input the official function refuses. Every key of an
-expected mapping must be answered; a group without a function fails whole.
+Numbers agree within 1e-9, correlations of float32 scores within 1e-6 (1e-5 in percent). `{"special": "nan"}` means
+NaN; `{"raises": …}`, at the top or under a key, means that the official function refuses the input. The result must have every
+key of an expected mapping. A group without a function fails as a whole.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_VALUE_CHARS = 60
 
 
 class Case(msgspec.Struct, frozen=True):
-    """An input and what the official function makes of it."""
+    """An input and the result of the official function."""
 
     id: str | int
     input: Any
@@ -37,20 +37,20 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Cases(msgspec.Struct, frozen=True):
-    """The cases of one group; what else the file says of it is for people."""
+    """The cases of one group; other fields are for people."""
 
     cases: list[Case]
 
 
 class Failure(Record, frozen=True, kw_only=True):
-    """A case that came out otherwise."""
+    """A case with another result."""
 
     id: str
     why: str
 
 
 class GroupResult(Record, frozen=True, kw_only=True):
-    """How one group fared."""
+    """The result of one group."""
 
     name: str
     cases: int
@@ -59,14 +59,14 @@ class GroupResult(Record, frozen=True, kw_only=True):
 
 
 class ConformanceReport(Record, frozen=True, kw_only=True):
-    """All groups of a file, and how many failures they hold together."""
+    """All groups of a file, and the total number of failures."""
 
     groups: tuple[GroupResult, ...]
     failed: int
 
 
 class Refusal:
-    """Stands for the answer of a function that raised."""
+    """Represents the result of a function that raised."""
 
     def __init__(self, problem: Exception) -> None:
         self.why = f"{type(problem).__name__}: {problem}"
@@ -80,7 +80,7 @@ def check_conformance(
 ) -> ConformanceReport:
     """Run every case of the golden file at `path`.
 
-    `adapters` are the functions of groups beside those of the metrics, such as `nikawa.aggregation.golden.GOLDEN`.
+    `adapters` are the functions of further groups in addition to the metrics, such as `nikawa.aggregation.golden.GOLDEN`.
     """
     known = {name: golden_adapters()[name] for name in golden_adapters()}
     known |= adapters or {}
@@ -96,7 +96,7 @@ def read_golden(path: Path) -> dict[str, list[Case]]:
     document = read_json(path, object)
     groups = document.get("metrics") if isinstance(document, dict) else None
     if not isinstance(groups, dict) or not groups:
-        raise BadInput("holds no groups of cases", file=path, cure=CURE)
+        raise BadInput("contains no groups of cases", file=path, cure=CURE)
     cases = {}
     for name, group in groups.items():
         try:
@@ -125,13 +125,13 @@ def run_group(name: str, cases: list[Case], adapter: Adapter | None) -> GroupRes
 
 
 def run_case(case: Case, adapter: Adapter, tolerance: float) -> str:
-    """How the answer to a case departs from what is expected; empty where it does not."""
+    """The difference of a result from the expected one; empty if they agree."""
     value = call_or_refuse(lambda: adapter(case.input))
     return find_difference(case.expected, value, tolerance)
 
 
 def call_or_refuse(call: Callable[[], Any]) -> Any:
-    """What `call` returns; a `Refusal` where it raises, for whatever reason: so does the reference."""
+    """What `call` returns; a `Refusal` if it raises, for any reason, as in the reference."""
     try:
         return call()
     except Exception as problem:
@@ -139,7 +139,7 @@ def call_or_refuse(call: Callable[[], Any]) -> Any:
 
 
 def find_difference(expected: Any, value: Any, tolerance: float, at: str = "") -> str:
-    """The first place where `value` is not `expected`, in words; empty where there is none.
+    """The first place where `value` is not `expected`, in words; empty if they agree.
 
     `at` is the place of the value inside the whole.
     """
@@ -194,7 +194,7 @@ def is_same(expected: Any, value: Any, tolerance: float) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """A real number, numpy's among them; a truth value is none."""
+    """Whether a value is a real number, including numpy's; a boolean is not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""Which gold answers are held against: the split their ids fit, what is missing, what is hidden."""
+"""Match answers with gold: the split that their ids fit, missing answers, hidden labels."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MAX_ANSWER_CHARS = 60
 """Characters of an answer that an error shows."""
 
 ReadDataset = Callable[[str], Dataset]
-"""Loads a custom dataset; what is read for several files of answers may be kept."""
+"""Loads a custom dataset; may cache it for several files of answers."""
 
 
 class AnswerSource(Protocol):
-    """Answers that can be held against examples: an `AnswerFiles`, or anything else that holds some."""
+    """Answers that can be matched with examples: an `AnswerFiles`, or any other source."""
 
     @property
     def path(self) -> Path | None:
-        """The file or folder, for messages; None where there is none."""
+        """The file or folder, for messages; None for answers in memory."""
 
     def match(self, examples: Sequence[Example]) -> Answers:
-        """The answers to the task, asked of these examples."""
+        """The answers to the task for these examples."""
 
 
 def open_answers(
@@ -49,7 +49,7 @@ def open_answers(
     extract: Sequence[str] = (),
     keep_readings: bool = False,
 ) -> AnswerSource:
-    """A file or folder of answers, ready to be matched; `keep_rows` where that happens more than once.
+    """A file or folder of answers, ready to be matched; set `keep_rows` to match more than once.
 
     `extract` and `keep_readings` are as in `AnswerFiles`.
     """
@@ -85,9 +85,9 @@ def match_answers(
     data: Path | None = None,
     version: str | None = None,
 ) -> MatchedAnswers:
-    """The split the answers are for: as named, else the one whose ids they bear most.
+    """The split that the answers are for: the named one, otherwise the one that shares most ids.
 
-    Splits that are other guises or parts of others only count where they are named.
+    Splits that are variants or parts of others count only if they are named.
     """
     if is_custom(task.dataset):
         dataset = with_usual_splits(read(task.dataset))
@@ -114,12 +114,14 @@ def match_answers(
     if best is None or not best[2].predictions:
         for name, examples in absent.items():
             if split is not None or source.match(examples).predictions:
-                what = f"the labels of {task.dataset}:{name} are hidden, and not here"
-                cure = "whoever holds them says --hidden --keys FILE, the file of nikawa data hide"
+                what = f"the labels of {task.dataset}:{name} are hidden and are not on this machine"
+                cure = "if you have them, pass --hidden --keys FILE with the key file of nikawa data hide"
                 raise BadInput(what, cure=cure)
     if best is None:
-        cure = "nikawa data list shows what is here"
-        raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure=cure)
+        cure = "run `nikawa data list` to see the available data"
+        raise BadInput(
+            f"no available split of {task.dataset} has gold labels for {task.name}", cure=cure
+        )
     name, examples, answers = best
     if answers.refusal is not None:
         raise answers.refusal
@@ -132,7 +134,7 @@ def match_answers(
 
 
 def _fit(answers: Answers) -> tuple[int, int, int, bool]:
-    """How well answers fit a split: many ids known, many texts the same, few items without an
+    """Measure how well answers fit a split: many ids known, many texts the same, few items without an
     answer, nothing to refuse.
     """
     is_whole = answers.refusal is None
@@ -140,15 +142,15 @@ def _fit(answers: Answers) -> tuple[int, int, int, bool]:
 
 
 def drop_hidden_items(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:
-    """Only the examples whose labels are not hidden, and the answers to them: any figure over the others would tell of them."""
+    """Only the examples without hidden labels, and their answers: any figure over the others would reveal labels."""
     hidden = {example.id for example in matched.examples if example.hidden}
     if not hidden:
         return matched
     shown = tuple(example for example in matched.examples if not example.hidden)
     if not shown:
         name = f"{dataset}:{matched.split}"
-        what = f"the labels of all {len(matched.examples)} items of {name} are hidden"
-        raise BadInput(what, cure="only whoever holds the labels may score them: --hidden")
+        what = f"all {len(matched.examples)} labels of {name} are hidden"
+        raise BadInput(what, cure="if you own the labels, pass --hidden to score against them")
     answers = matched.answers
     kept = replace(
         answers,
@@ -176,18 +178,18 @@ class MissingAnswers(BadInput):
 
 
 def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path | None) -> None:
-    """Refuse answers that leave items out, unless a partial score is allowed.
+    """Raise an error for missing answers, unless a partial score is allowed.
 
-    Raises `MissingAnswers` for those, and `BadInput` where no id is known or no answer can be read.
+    Raises `MissingAnswers` for those, and `BadInput` if no id is known or no answer can be read.
     """
     answers = matched.answers
     if not answers.predictions and answers.form in FORMS and FORMS[answers.form].log:
-        what = f"none of its {len(answers.unknown)} samples holds the texts or the id of an item"
+        what = f"none of its {len(answers.unknown)} samples has the texts or the id of an item"
         raise BadInput(f"{what} of {task.name}", file=path, cure="check the task and the split")
     if not answers.predictions:
         ids = ""
         if answers.unknown and answers.missing:
-            ids = f": it has {shorten(answers.unknown[0])!r}, the task {answers.missing[0]!r}"
+            ids = f": the file has {shorten(answers.unknown[0])!r}, the task has {answers.missing[0]!r}"
         what = f"none of its {len(answers.unknown)} ids is in the task{ids}"
         raise BadInput(what, file=path, cure="check the task and the split")
     if len(answers.unparsed) == len(answers.predictions):
@@ -200,12 +202,12 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
         raise MissingAnswers(
             what,
             file=path,
-            cure="add them, or say --partial to score the rest",
+            cure="add them, or pass --partial to score the rest",
         )
 
 
 def read_run_limit(path: Path | None) -> int:
-    """How many items a run was limited to, where a file of answers lies in its folder; else 0."""
+    """The limit of the run, if a file of answers is in its folder; otherwise 0."""
     if path is None or path.parent.name != "predictions":
         return 0
     try:
@@ -218,13 +220,13 @@ def read_run_limit(path: Path | None) -> int:
 
 
 def unreadable_error(answers: Answers, task: Task, path: Path | None) -> BadInput:
-    """The error for a file whose answers are all unreadable; the first one tells why."""
+    """The error for a file whose answers are all unreadable; the first one shows why."""
     name, raw, why = answers.unparsed[0]
-    cure = "docs/answers.md tells how an answer is read"
+    cure = "see docs/answers.md for how answers are read"
     numbers = all(re.fullmatch(r"[+-]?\d+", raw.strip()) for _, raw, _ in answers.unparsed)
     if task.kind in LABELLED_KINDS and numbers:
         why = why.partition(":")[0]
-        cure = "if they are places in the task's labels, counted from 0, say --form indices"
+        cure = "if they are indices into the task's labels, counted from 0, pass --form indices"
     what = f"none of its {len(answers.unparsed)} answers could be read, such as {shorten(raw)!r} to {name}: {why}"
     return BadInput(what, file=path, cure=cure)
 

@@ -1,6 +1,6 @@
 """`nikawa score`: answers to scores, the official numbers with intervals, over all items and over slices.
 
-`score` takes a file of answers; `score_versions` holds the same answers against every version of a dataset that is here;
+`score` takes a file of answers; `score_versions` scores the same answers against every available version of a dataset;
 `score_examples` scores predictions that are in memory.
 """
 
@@ -52,12 +52,12 @@ from nikawa.tables import ResultTable, ShownAsTables
 GROUPED_KINDS = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
 MAX_READINGS = 10_000
-"""Readings of answers that a report holds."""
+"""Maximum readings of answers in a report."""
 SLOW_RESAMPLES = 1_000
-"""Resamples of a metric that takes long under weights."""
+"""Resamples of a metric that is slow under weights."""
 
 OnProgress = Callable[[str, int, int], None]
-"""Hears what is being done, how much of it is done, and how much it is in all."""
+"""Called with the name of the work, the amount that is done, and the total."""
 
 
 @dataclass(frozen=True)
@@ -67,31 +67,31 @@ class ScoreOptions:
     by: tuple[str, ...] = ()
     """What to slice by: `tag`, `gold`, `bin` (of similarity), or a key of the examples' meta."""
     partial: bool = False
-    """Score what is answered; otherwise an item without an answer is an error."""
+    """Score only answered items; otherwise an item without an answer is an error."""
     resamples: int = SCORE_RESAMPLES
     seed: int = 0
     metrics: tuple[str, ...] = ()
     """Metrics instead of the task's own."""
     form: str | None = None
-    """The form of the answer file, where its content does not tell."""
+    """The form of the answer file, if it cannot be detected from its content."""
     extract: tuple[str, ...] = ()
-    """Regular expressions that take the answer out of a longer text, one after the other."""
+    """Regular expressions that extract the answer from a longer text, tried in order."""
     readings: bool = False
-    """Report what each answer was read from."""
+    """Report the text that each answer was read from."""
     hidden: bool = False
-    """Score items whose labels are hidden too: for whoever holds the labels."""
+    """Also score items with hidden labels: for the owner of the labels."""
     keys: Path | LabelKeys | None = None
-    """The key file with the labels that `nikawa data hide` took out of the dataset; needs `hidden`."""
+    """The key file with the labels that `nikawa data hide` removed from the dataset; needs `hidden`."""
     on_progress: OnProgress = lambda *_: None
-    """Hears how far a comparison is."""
+    """Called with the progress of a comparison."""
     read: ReadDataset | None = None
-    """How a custom dataset is read, where not anew each time."""
+    """The loader of a custom dataset, if it should not be read again each time."""
     lenient: bool = False
-    """Give a metric that the answers do not define no number (NaN), and go on."""
+    """Set a metric that cannot be computed to NaN instead of raising."""
 
 
 class MetricNote(Record, frozen=True, kw_only=True):
-    """Where the official code and the paper part ways."""
+    """A difference between the official code and the paper."""
 
     metric: str
     difference: str
@@ -102,7 +102,7 @@ class Unparsed(Record, frozen=True, kw_only=True):
 
     example: str
     raw: str
-    """What was given."""
+    """The answer as given."""
     why: str
 
 
@@ -135,14 +135,14 @@ class ScoreReport(ShownAsTables, Record, frozen=True, kw_only=True):
     missing: int
     """Items without an answer."""
     unparsed: int
-    """Answers that could not be read: they count as wrong, or are skipped by a metric that has no place for them."""
+    """Answers that could not be read: they count as wrong, or a metric such as a correlation skips them."""
     unknown: int
     """Answers whose id is in no example of the split."""
     duplicates: int
     partial: bool
-    """Whether items without an answer were left out, as asked."""
+    """Whether items without an answer were left out on request."""
     limit: int | msgspec.UnsetType = msgspec.UNSET
-    """The answers are of a run of the first so many items; absent: of all, or of no run."""
+    """The limit of the run that gave the answers; absent without a limit or a run."""
     form: str
     """The form the answer file was recognised as."""
     scores: tuple[Score, ...]
@@ -155,7 +155,7 @@ class ScoreReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Ids answered again in the same words, once for each repetition."""
     unparsed_items: tuple[Unparsed, ...] = ()
     readings: tuple[ShownReading, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What each answer was read from, up to `MAX_READINGS`; unset unless the options ask for it."""
+    """The text that each answer was read from, up to `MAX_READINGS`; unset unless the options request it."""
 
     def shown_tables(self) -> list[ResultTable]:
         """The tables with scores in percent."""
@@ -164,7 +164,7 @@ class ScoreReport(ShownAsTables, Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, repr=False)
 class ScoreResult(ShownAsTables):
-    """A report and what it was computed from. It shows itself as its report."""
+    """A report and what it was computed from. Its repr is that of the report."""
 
     plots_by: ClassVar[str] = ScoreReport.plots_by
 
@@ -202,8 +202,8 @@ def score(
         result = score("jnli:dev", Path("answers.jsonl"), options=ScoreOptions(by=("gold",)))
         result.report.scores[0].value
 
-    Without a split it is the one whose ids the answers bear most. Raises `BadInput` where answers are missing (see
-    `ScoreOptions.partial`) or none can be read.
+    Without a split, the split that shares most ids with the answers is used. Raises `BadInput` for missing answers (see
+    `ScoreOptions.partial`) and if no answer can be read.
     """
     options = options or ScoreOptions()
     # With hidden labels: items that have one are counted, and left out below.
@@ -214,7 +214,7 @@ def score(
         read, keys = open_with_keys(read, options.keys)
     task, split = find_task_and_split(name, split, read)
     if keys is not None and not is_custom(task.dataset):
-        cure = "score the folder that nikawa data hide wrote"
+        cure = "pass the folder that nikawa data hide wrote"
         raise BadInput(f"{task.dataset} has no key file", cure=cure)
     source = open_answers(
         answers,
@@ -262,12 +262,13 @@ def with_keys(options: ScoreOptions | None, keys: Path | None) -> ScoreOptions |
 def find_task_and_split(
     name: str, split: str | None = None, read: ReadDataset = load
 ) -> tuple[Task, str | None]:
-    """The one task a name stands for, and the split it or `split` names."""
+    """The task of a name, and the split that it or `split` names."""
     base, part = name_and_split(name)
     tasks = find_tasks(base, read)
     if len(tasks) > 1:
         raise BadInput(
-            f"{base} has {len(tasks)} tasks", cure=f"name one: {', '.join(map(typed_name, tasks))}"
+            f"{base} has {len(tasks)} tasks",
+            cure=f"choose one: {', '.join(map(typed_name, tasks))}",
         )
     return tasks[0], split or part or None
 
@@ -281,8 +282,8 @@ def cut_slices(
         groups = slice_examples(key, examples, task)
         if not groups:
             raise BadInput(
-                f"no example has a {key!r} to slice by",
-                cure=f"these do: {', '.join(list_slice_keys(examples))}",
+                f"no example has the field {key!r} to slice by",
+                cure=f"use one of: {', '.join(list_slice_keys(examples))}",
             )
         for value, places in groups.items():
             yield f"{key}={value}", [examples[i] for i in places]
@@ -359,13 +360,13 @@ def resampling_units(
 
 
 def choose_metrics(task: Task, names: Sequence[str], items: Items) -> list[Metric]:
-    """The metrics to compute: those named, or the task's own less what the answers cannot give."""
+    """The metrics to compute: those named, or the task's own metrics that the answers support."""
     chosen = [metrics()[name] for name in names or task.metrics]
     for metric in chosen:
         if task.kind not in metric.kinds:
             raise BadInput(
                 f"{metric.name} does not score {task.kind} tasks",
-                cure=f"{task.name} has: {', '.join(task.metrics)}",
+                cure=f"use one of: {', '.join(task.metrics)}",
             )
     if names or all(scores is not None for scores in items.scores):
         return chosen
@@ -462,7 +463,7 @@ def score_examples(
 def list_item_details(result: ScoreResult) -> Iterator[dict[str, Any]]:
     """The detail of every item: its answer and its score under each metric that is a mean over items.
 
-    Where none is, how `right` the item was. A metric that is no mean over items adds its item form, such as the squared
+    If no metric is, the item's `right`. A metric that is not a mean over items adds its item form, such as the squared
     error of a correlation.
     """
     items = build_items(result.task, result.examples, result.predictions)
@@ -478,7 +479,7 @@ def list_item_details(result: ScoreResult) -> Iterator[dict[str, Any]]:
 
 
 def score_items(chosen: Sequence[Metric], items: Items) -> dict[str, list[float | None]]:
-    """By name one number an item; None for an answer that a metric skips."""
+    """By name one number per item; None for an answer that a metric skips."""
     evaluated = [(metric, metric.evaluate(items, "official")) for metric in chosen]
     details = {m.name: e.detail for m, e in evaluated if e.itemwise and e.detail is not None}
     known = [e.detail for _, e in evaluated if e.detail is not None]
@@ -542,15 +543,15 @@ def score_versions(
 ) -> VersionReport:
     """Score the same answers against every version that has the split.
 
-    Raises `BadInput` where fewer than two versions are here.
+    Raises `BadInput` if fewer than two versions are available.
     """
     options = options or ScoreOptions()
     task, split = find_task_and_split(name, split)
     versions = list_versions(task.dataset, data)
     if len(versions) < 2:
         raise BadInput(
-            f"{len(versions)} version of {task.dataset} is here",
-            cure="put another release's folder beside it",
+            f"only {len(versions)} version of {task.dataset} is available",
+            cure="put the folder of another release next to it",
         )
     source = open_answers(
         answers,

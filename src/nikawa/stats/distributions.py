@@ -31,7 +31,7 @@ NEAR_THRESHOLD = 1e-6
 
 
 def normal_p(difference: float, error: float) -> float:
-    """Two-sided p of a normal difference; an error of 0 tells nothing unless there is a difference."""
+    """Two-sided p of a normal difference; an error of 0 shows nothing unless there is a difference."""
     if error == 0:
         return 1.0 if difference == 0 else 0.0
     return erfc(abs(difference) / error / sqrt(2))
@@ -67,13 +67,13 @@ def t_p(t: float, df: float) -> float:
 
 @lru_cache(4096)
 def t_quantile(share: float, df: float) -> float:
-    """The value below which `share` (over a half) of Student's t lies."""
+    """The quantile of Student's t for `share` (above 0.5)."""
     low, high = 0.0, 1.0
     while t_p(high, df) > 2 * (1 - share):
         low, high = high, 2 * high
     for _ in range(200):
         middle = (low + high) / 2
-        if middle in (low, high):  # neighbours: nothing lies between
+        if middle in (low, high):  # neighbouring floats: nothing is between them
             break
         if t_p(middle, df) > 2 * (1 - share):
             low = middle
@@ -117,7 +117,7 @@ def binomial_log_tail(n: Ints, k: Ints, p: float) -> Floats:
 def critical_counts(n: Ints, labels: int, threshold: Fraction) -> Ints:
     """For each n the least k with P(X ≥ k | n, 1/labels) < threshold; n + 1 where even k = n is not enough.
 
-    So the exact one-sided test is one number for each n. Where floating point cannot tell tail and threshold apart, integers decide.
+    So the exact one-sided test is one number for each n. If floating point cannot separate tail and threshold, integers decide.
     """
     sizes, places = np.unique(n, return_inverse=True)
     low = sizes // labels  # a tail at the mean or below it is never under a threshold below 1/2
@@ -131,7 +131,7 @@ def critical_counts(n: Ints, labels: int, threshold: Fraction) -> Ints:
 
 
 def are_tails_under(n: Ints, k: Ints, labels: int, threshold: Fraction) -> NDArray[np.bool_]:
-    """Whether each tail P(X ≥ k | n, 1/labels), k above the mean, lies below the threshold."""
+    """Whether each tail P(X ≥ k | n, 1/labels), k above the mean, is below the threshold."""
     log_threshold = log(threshold.numerator) - log(threshold.denominator)
     distance = binomial_log_tail(n, k, 1 / labels) - log_threshold
     under = distance < 0

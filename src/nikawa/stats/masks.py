@@ -27,7 +27,7 @@ from nikawa.stats.seeds import NO_LIMITS, Limits, find_limits, mean_interval, me
 from nikawa.stats.slices import Mask
 
 MAX_CELLS = 16_000_000
-"""Numbers of a table of groups by statistics that are held at once."""
+"""Numbers of a table of groups by statistics in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Sample:
     units: Ints
     """The group of each item, counted from 0."""
     detail: Floats | None = None
-    """A score an item, averaged over runs, where the metric is the mean of it."""
+    """One score per item, averaged over runs, where the metric is the mean of it."""
     binary: bool = False
     """Whether every item is right or wrong."""
 
     @property
     def limits(self) -> Limits:
-        """What values can be, where the metric is the mean of a score an item."""
+        """What values can be, where the metric is the mean of one score per item."""
         return find_limits(self.detail)
 
     def units_in(self, mask: Mask) -> int:
@@ -54,7 +54,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Parts:
-    """Values of parts (columns) and of what lies outside each."""
+    """Values of parts (columns) and of the rest outside each."""
 
     values: Floats
     """Runs by parts."""
@@ -101,7 +101,7 @@ class Parts:
 def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
     """The metric on each part and on its rest, with resamples of groups and runs."""
     table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
-    by_run = {id(run): run for run in sample.runs}  # runs that answered alike may be one
+    by_run = {id(run): run for run in sample.runs}  # runs with the same answers may be one object
     distinct = {
         name: measure_run(run, table, sample.units, resamples, seed) for name, run in by_run.items()
     }
@@ -154,7 +154,7 @@ def _without_dust(difference: Floats, statistics: Floats) -> Floats:
 def measure_weighted(
     run: Resampleable, table: Floats, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """A metric that must see the items anew, such as a rank correlation: each part is a weighting."""
+    """A metric that reads the items again, such as a rank correlation: each part is a weighting."""
     sides = (table, 1.0 - table)
     exact = [run.under(np.ascontiguousarray(side.T)) for side in sides]
     blocks: list[list[Floats]] = [[], []]
@@ -166,7 +166,7 @@ def measure_weighted(
 
 
 def resample_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
-    """Sums of the columns of `matrix` (a row an item) under each resample of groups: resamples by columns."""
+    """Sums of the columns of `matrix` (one row per item) under each resample of groups: resamples by columns."""
     grouped = sum_groups(matrix, units)
     return np.concatenate(
         [weights @ grouped for weights in draw_kept_weights(len(grouped), resamples, seed)]
@@ -184,7 +184,7 @@ def make_figure(
 ) -> Figure:
     """The mean over runs, its interval over so many units, and the spread over runs; what is not defined is None.
 
-    `drawn` has a value a resample: the interval is the middle of them. Or it is runs by resamples: Student's t.
+    `drawn` has one value per resample: the interval is the middle of them. Or it is runs by resamples: Student's t.
     """
     if drawn.ndim == 1:
         low, high = percentile_interval(drawn * scale, units)

@@ -1,7 +1,7 @@
 """Two systems, or several runs of each, on the same items: how sure is the difference?
 
 The interval of B minus A is the paired bootstrap's; p values are those of approximate randomisation (a coin exchanges
-the two answers of a unit) and of the bootstrap. `compare_seeds` is for several runs a side (see `seeds`).
+the two answers of a unit) and of the bootstrap. `compare_seeds` is for several runs per side (see `seeds`).
 
 Right-or-wrong answers to labels make a handful of kinds of unit (gold, answer of A, answer of B), however many there are.
 Then what is drawn is how often each kind occurs, and all metrics of a pair share one set of draws. Up to `MAX_UNITS_DRAWN`
@@ -43,12 +43,12 @@ MAX_UNITS_DRAWN = 1 << 14
 MAX_KINDS = 250
 """Kinds above which units are no longer few kinds."""
 MAX_STATISTIC_RANGE = 1 << 16
-"""Values a statistic may range over to tell kinds by it."""
+"""The maximum range of a statistic that can define kinds."""
 ROUNDS_PER_TEST = 60
 """Rounds for each test that is corrected: r rounds show no p below 1 / (r + 1), and Holm's correction multiplies the least p by
 the number of tests. With so many it can fall to 1 / 60, well below 5%."""
 ROUNDS_PER_SWAP = 10
-"""Rounds that one exchange stands for where a metric is computed anew, as that is slow."""
+"""Rounds per exchange for a metric that is recomputed, because that is slow."""
 ROUNDS_AT_ONCE = 1_000
 """Rounds drawn at once where kinds are drawn."""
 
@@ -57,7 +57,7 @@ OnProgress = Callable[[int], None]
 Sides = tuple[Floats, Floats]
 """The statistics of units, or of kinds of them, under A and under B."""
 Swap = Callable[[Ints], tuple[float, float]]
-"""Both systems' values with the answers of the chosen units exchanged, for metrics that are no sums."""
+"""Both systems' values with the answers of the chosen units exchanged, for metrics that are not sums."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def compare_pair(
 ) -> PairedDifference:
     """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics.
 
-    `groups` is the unit of each item. `tests` says how many tests are corrected together: with `swap`, `count_swaps` exchanges
-    are drawn instead of `rounds`. `on_progress` hears of twice `rounds` in all.
+    `groups` is the unit of each item. `tests` is the number of tests that are corrected together: with `swap`, `count_swaps` exchanges
+    are drawn instead of `rounds`. `on_progress` is called for twice `rounds` in total.
     """
     if swap is None:
         return compare_pairs([(a, b)], groups, rounds=rounds, on_progress=on_progress)[0]
@@ -102,7 +102,7 @@ def compare_pair(
 
 
 def count_swaps(rounds: int, tests: int) -> int:
-    """How many exchanges of answers are drawn where the metric is computed anew for each.
+    """The number of exchanges of answers for a metric that is recomputed for each.
 
     A tenth of the rounds, but as many as the correction of `tests` tests needs, and never more than `rounds`.
 
@@ -158,7 +158,7 @@ def compare_seeds(
     on_progress: OnProgress = lambda _: None,
     resampled: ResampledRuns | None = None,
 ) -> PairedDifference:
-    """Means over several runs a side: items and seeds are both samples (see `seeds`)."""
+    """Means over several runs per side: items and seeds are both samples (see `seeds`)."""
     difference = compare_runs(
         a, b, groups, rounds=rounds, seed=seed, on_progress=on_progress, resampled=resampled
     )
@@ -170,8 +170,8 @@ def _test_difference(
 ) -> PairedDifference:
     """The test of a difference; `summed` is the one seen, computed as those of `null` are.
 
-    The official code may round (Pearson's r in float32). Held against exact sums, a difference so rounded upwards is larger than that of
-    any exchange, also of none, and few items would make a p of 0.
+    The official code may round (Pearson's r in float32). Compared with exact sums, a difference that was rounded upwards is larger than that of
+    any exchange, even the empty one, and a few items would give a p of 0.
     """
     low, high = percentile_interval(resampled, units)
     compared = seen if np.isnan(seen) or np.isnan(summed) else summed
@@ -182,7 +182,7 @@ def _test_difference(
 
 
 def _by_metric(parts: Sequence[Sequence[Floats]]) -> list[Floats]:
-    """Blocks of rounds, each with a vector a metric, as one vector a metric."""
+    """Blocks of rounds, each with one vector per metric, as one vector per metric."""
     return [np.concatenate(blocks) for blocks in zip(*parts, strict=True)]
 
 
@@ -229,7 +229,7 @@ def _randomise(
 
 
 def align_classes(left: Floats, right: Floats) -> Sides:
-    """Statistics of class metrics hold three blocks of classes; the shorter is filled up with unused ones."""
+    """Statistics of class metrics have three blocks of classes; the shorter one is padded with unused classes."""
     if left.shape[1] == right.shape[1]:
         return left, right
     most = max(left.shape[1], right.shape[1]) // 3
@@ -253,7 +253,7 @@ class UnitKinds:
     """For each metric, the statistics of each kind under A and under B."""
 
     def draw(self, rounds: int, seed: int) -> Iterator[Floats]:
-        """How often each kind is drawn in bootstrap resamples, a row a resample."""
+        """How often each kind is drawn in bootstrap resamples, one row per resample."""
         units, size = len(self.kind_of_unit), len(self.counts)
         if units > MAX_UNITS_DRAWN:
             generator = np.random.default_rng((seed, 2))
@@ -268,7 +268,7 @@ class UnitKinds:
             yield np.stack(counts).astype(np.float64)
 
     def exchange(self, rounds: int, seed: int) -> Iterator[Floats]:
-        """How many units of each kind have their answers exchanged by a coin each, a row a round."""
+        """How many units of each kind have their answers exchanged by a coin each, one row per round."""
         units, size = len(self.kind_of_unit), len(self.counts)
         if units > MAX_UNITS_DRAWN:
             generator = np.random.default_rng((seed, 3))

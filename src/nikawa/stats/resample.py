@@ -1,4 +1,4 @@
-"""Bootstrap intervals and paired tests, over any metric that can say its value under item weights.
+"""Bootstrap intervals and paired tests, for any metric that can compute its value under item weights.
 
 Interval: the percentile bootstrap (Efron 1979) over groups of items, fixed seed. Paired tests
 between two systems on the same items: approximate randomisation (Noreen 1989; swaps the two answers of a group at
@@ -25,9 +25,9 @@ TEST_RESAMPLES = 10_000
 SCORE_RESAMPLES = 2_000
 """Of the interval of a score, wherever a set is scored: more take over half a second for rank correlations of 2,000 items."""
 MAX_WEIGHTS_AT_ONCE = 800_000
-"""Weights held at once: few enough to stay in the processor's cache."""
+"""Weights in memory at once: few enough to stay in the processor's cache."""
 MAX_WEIGHTS_KEPT = 40_000_000
-"""Weights that are remembered, a byte each; more of them are drawn anew each time."""
+"""Weights that are cached, one byte each; further ones are drawn again each time."""
 MAX_WEIGHTS_KEPT_AS_FLOATS = 4_000_000
 """Weights that are remembered as they are used, eight bytes each."""
 MIN_UNITS_PER_KIND = 16
@@ -68,9 +68,9 @@ def sum_groups(matrix: Floats, units: Ints) -> Floats:
 
 
 def draw_units(units: int, resamples: int, seed: int) -> Iterator[Ints]:
-    """Blocks of bootstrap resamples: the units drawn, a row a resample.
+    """Blocks of bootstrap resamples: the units drawn, one row per resample.
 
-    Resample i depends on (seed, block) alone, never on how many are asked for.
+    Resample i depends on (seed, block) alone, never on the number of resamples.
     """
     rows = max(1, MAX_WEIGHTS_AT_ONCE // max(1, units))
     kind = np.uint16 if units <= 1 << 16 else np.uint32
@@ -82,7 +82,7 @@ def draw_units(units: int, resamples: int, seed: int) -> Iterator[Ints]:
 
 
 def draw_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Blocks of bootstrap weights: how often each unit was drawn, a row a resample."""
+    """Blocks of bootstrap weights: how often each unit was drawn, one row per resample."""
     for block in draw_units(units, resamples, seed):
         size = len(block)
         np.add(block, (np.arange(size) * units)[:, None], out=block)
@@ -183,7 +183,7 @@ def percentile_interval(
 def score_interval(
     values: Floats, groups: Ints, scale: float = 1.0
 ) -> tuple[float | None, float | None]:
-    """The interval of a score, times `scale`; None where there is none."""
+    """The interval of a score, times `scale`; None without one."""
     low, high = percentile_interval(values, count_units(groups))
     return None if np.isnan(low) else low * scale, None if np.isnan(high) else high * scale
 
@@ -196,9 +196,9 @@ class Difference:
     low: float
     high: float
     p: float
-    """Approximate randomisation for one run a side; Welch's t over items and seeds for several."""
+    """Approximate randomisation for one run per side; Welch's t over items and seeds for several."""
     p_bootstrap: float
-    """Paired bootstrap; the same as `p` for several runs a side."""
+    """Paired bootstrap; the same as `p` for several runs per side."""
 
 
 def two_sided_p(null: Floats, seen: float) -> float:
@@ -210,7 +210,7 @@ def two_sided_p(null: Floats, seen: float) -> float:
 
 
 def bootstrap_p(differences: Floats) -> float:
-    """Two-sided p of the paired bootstrap: how much of it lies on the other side of 0."""
+    """Two-sided p of the paired bootstrap: the share of it on the other side of 0."""
     known = differences[~np.isnan(differences)]
     if not len(known):
         return float("nan")
@@ -219,7 +219,7 @@ def bootstrap_p(differences: Floats) -> float:
 
 
 def draw_coins(units: int, rounds: int, seed: int) -> Iterator[NDArray[np.int8]]:
-    """Blocks of random choices, 0 or 1 a unit, a row a round."""
+    """Blocks of random choices, 0 or 1 a unit, one row per round."""
     rows = max(1, MAX_WEIGHTS_AT_ONCE // max(1, units))
     for number, start in enumerate(range(0, rounds, rows)):
         generator = np.random.default_rng((seed, 1, number))

@@ -11,10 +11,12 @@ from nikawa.records import Record
 SIGNIFICANCE_LEVEL = 0.05
 """A difference counts as significant where its corrected p is below this."""
 LEAST_UNITS = 10
-"""Items, or groups of them, below which a figure has no interval: so few do not tell how far they differ."""
+"""Items, or groups of them, below which a figure has no interval: so few do not show the variation."""
 NO_INTERVAL = "—"
-"""Stands where an interval would."""
-TOO_FEW = f"Fewer than {LEAST_UNITS} examples, or groups of them, tell no interval."
+"""Shown instead of an interval."""
+TOO_FEW = (
+    f"Fewer than {LEAST_UNITS} examples, or groups of them, are too few for a confidence interval."
+)
 
 
 class Figure(Record, frozen=True, kw_only=True):

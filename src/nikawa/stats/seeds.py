@@ -1,9 +1,9 @@
 """Several runs of a system: items and seeds are both samples.
 
 One system, its mean over runs: the variance has two parts. Over items it is the bootstrap's, of the mean over runs. Over
-seeds it is s²/k: but s², the variance of k runs' scores, also holds how runs differ by chance item by item, which the first part
+seeds it is s²/k: but s², the variance of k runs' scores, also contains the random differences of runs per item, which the first part
 has already. That share is estimated from the bootstrap (the variance of one run's score less that of their mean) and taken
-off. Few seeds tell s² badly, and a bootstrap that draws two or three of them is too narrow: the ends are Student's t with
+off. Few seeds estimate s² badly, and a bootstrap that draws two or three of them is too narrow: the ends are Student's t with
 Satterthwaite's degrees of freedom, in which only what the seeds add is uncertain.
 
 Two systems, the difference of their means: the same with the paired bootstrap over items and a seeds' part a side, with Welch and
@@ -31,7 +31,7 @@ from nikawa.stats.resample import (
 from nikawa.stats.results import LEAST_UNITS
 
 ENOUGH_RESAMPLES = 2_000
-"""Resamples that tell a standard deviation to 2%; the quantiles come from Student's t."""
+"""Resamples that estimate a standard deviation to 2%; the quantiles come from Student's t."""
 MAX_DF = 1e6
 """Degrees of freedom that stand for a known variance."""
 
@@ -48,7 +48,7 @@ class Spread:
     variance: float
     """Of one run's score over seeds, chance item by item left out; not below 0."""
     error: float
-    """Of s², the variance of the runs' scores as it stands, over its degrees of freedom: its uncertainty."""
+    """Of s², the variance of the runs' scores without correction, over its degrees of freedom: its uncertainty."""
     runs: int
 
 
@@ -65,7 +65,7 @@ def spread_over_seeds(resampled: Floats, values: Sequence[float]) -> Spread | No
 
 
 def find_limits(*details: Floats | None) -> Limits:
-    """What a mean of scores an item can be: a share where every score is one."""
+    """What a mean of scores per item can be: a share where every score is one."""
     for detail in details:
         if detail is None or not bool(((detail >= 0) & (detail <= 1)).all()):
             return NO_LIMITS
@@ -112,9 +112,9 @@ def mean_error(values: Floats, drawn: Floats) -> tuple[float, float]:
 
 
 class ResampledRuns:
-    """The scores of runs under resamples of the same groups of items; each run is resampled once, however often it is asked for.
+    """The scores of runs under resamples of the same groups of items; each run is resampled once, however often it is used.
 
-    Runs are told apart by identity: what answered alike may share one evaluation. The resamples are the same for all runs,
+    Runs are distinguished by identity: runs with the same answers may share one evaluation. The resamples are the same for all runs,
     so that their scores can be paired.
     """
 
@@ -122,7 +122,7 @@ class ResampledRuns:
         self.groups, self.rounds, self.seed = groups, rounds, seed
         self._blocks: dict[int, list[Floats]] = {}
         self._runs: list[Resampleable] = []
-        """The runs that were resampled: while they are held, no other has their identity."""
+        """The runs that were resampled: while they are kept, no other object has their identity."""
 
     def blocks(
         self,
@@ -158,7 +158,7 @@ def compare_runs(
     """Difference of the means over runs, and the least one that would be found (5%, power 80%).
 
     A side with one run is taken to vary over seeds as the other does. `on_progress` is called with rounds as they are
-    done, twice `rounds` in all. `resampled` holds what other pairs of the same runs were resampled to.
+    done, twice `rounds` in all. `resampled` caches the resamples of other pairs of the same runs.
     """
     units = count_units(groups)
     enough, done = min(rounds, ENOUGH_RESAMPLES), 0

@@ -1,13 +1,13 @@
 """Is a part of the items harder or easier than the rest?
 
-Where the metric is the mean of a score an item, a score test: under no difference both parts share mean and variance, and
-items of a group are alike by the intraclass correlation rho (analysis of variance estimate), so
+Where the metric is the mean of one score per item, a score test: under no difference both parts share mean and variance, and
+items of a group are correlated by the intraclass correlation rho (analysis of variance estimate), so
 
     Var(mean_part - mean_rest) = s² [(1 - rho)(1/n + 1/m) + rho Σ_g (n_g/n - m_g/m)²]
 
 with n_g and m_g the items of group g in the part (n in all) and in the rest (m). Where items are right or wrong, Fisher's
 exact test too, and the larger p is taken: the normal curve is too kind to small parts near 0 or 1. For any other metric, Wald's
-test with the standard error of the bootstrap. These tell of the runs at hand; with several, a part must differ over items and
+test with the standard error of the bootstrap. These tests are about the given runs; with several runs, a part must differ over items and
 seeds too (`seeds`), and again the larger p is taken. Parts of fewer than `MIN_ITEMS_FOR_TEST` items are not tested.
 """
 
@@ -93,7 +93,7 @@ def cross_slices(
     resamples: int = SLICE_RESAMPLES,
     seed: int = 0,
 ) -> list[CrossCell]:
-    """Every label in every bin, each label in all, each bin over all labels: cells that hold no item have no value."""
+    """Every label in every bin, each label in all, each bin over all labels: empty cells have no value."""
     everything = SliceMask("", "", np.ones(len(sample.units), dtype=bool))
     pairs = [(a, b, a.mask & b.mask) for a in (*labels, everything) for b in (*bins, everything)]
     masks = [mask for _, _, mask in pairs]
@@ -168,7 +168,7 @@ def intraclass_correlation(detail: Floats, units: Ints) -> float:
 
 
 def fisher_p(hits: int, n: int, all_hits: int, total: int) -> float:
-    """Fisher's exact test, two-sided: the chance of a table no likelier than `hits` of `n` beside the margins."""
+    """Fisher's exact test, two-sided: the probability of a table at most as likely as `hits` of `n`, given the margins."""
     log_factorials = np.cumsum(np.log(np.arange(1, total + 1)))
     logs = np.concatenate([[0.0], log_factorials])
     fewest = max(0, n - (total - all_hits))

@@ -8,7 +8,7 @@
 - `length`: the characters of the task's inputs, in four slices of about the same size;
 - the name of another question whose gold is a label, or any key of the examples' meta.
 
-An example whose value is a list is in the slice of each value of it. One without a value (None, or a mapping) is in none.
+An example whose value is a list is in the slice of each value. One without a value (None, or a mapping) is in no slice.
 Slices are in the order of their names: numbers by size, then words.
 
 `find_slices` finds the keys in the examples themselves: tags, gold, length and every key of meta that has 2 to 30 values.
@@ -36,7 +36,7 @@ TAG, GOLD, BIN, LENGTH = "tag", "gold", "bin", "length"
 SIMILARITY_QUESTIONS = ("relatedness", "score")
 """Questions whose gold is a similarity."""
 MAX_VALUES = 30
-"""Values of a key that slices are made of unless the key was asked for; more numbers than that are cut into quarters."""
+"""Maximum values of a key for slices, unless the user names the key; more numbers than that are cut into quarters."""
 MAX_VALUES_OF_CHOSEN_KEY = 500
 QUARTERS = 4
 LAST_BIN_WITHOUT_5 = "4-5 without 5"
@@ -110,11 +110,11 @@ def find_slices(
     for key in keys or list_candidate_keys(task, examples):
         places = slice_examples(key, examples, task, max_numbers=MAX_VALUES)
         if not places:
-            skipped[key] = "no item has it"
+            skipped[key] = "no item has this field"
         elif len(places) < 2 and key != TAG:
-            skipped[key] = "the same on all items"
+            skipped[key] = "the same value on all items"
         elif len(places) > limit and key != TAG:
-            skipped[key] = f"{len(places):,} values, more than {limit}"
+            skipped[key] = f"{len(places):,} values; the maximum is {limit}"
         else:
             masks = to_masks(key, places, len(examples))
             contents = frozenset(each.mask.tobytes() for each in masks)
@@ -122,7 +122,7 @@ def find_slices(
             if first_key == key or keys:
                 slices += masks
             else:
-                skipped[key] = f"the same parts as {first_key}"
+                skipped[key] = f"the same slices as {first_key}"
     return slices, skipped
 
 
@@ -196,7 +196,7 @@ def _plain_names(value: Any) -> tuple[str, ...]:
 def list_candidate_keys(task: Task, examples: Sequence[Example]) -> list[str]:
     """The keys worth a try, in the order in which slices are shown.
 
-    The gold of a multiple-choice question is the place of the right choice, which says nothing about the question: it is sliced
+    The gold of a multiple-choice question is the place of the right choice, which carries no information about the question: it is sliced
     by where a user names `gold`, to see whether a model prefers a place.
     """
     keys = [TAG] if any(e.tags for e in examples) else []

@@ -152,7 +152,7 @@ def test_killed_halfway(server: Any, chat: Any, tmp_path: Path) -> None:
 def test_progress_and_an_honest_end(server: Any, chat: Any, tmp_path: Path) -> None:
     seen: list[tuple[str, int, int | None]] = []
     chat(progress=lambda *word: seen.append(word)).predict(TASK, TEXTS)
-    assert seen[-1] == ("asking chat:some/model", 20, 20)
+    assert seen[-1] == ("querying chat:some/model", 20, 20)
     assert [done for _, done, _ in seen] == list(range(1, 21))
 
 
@@ -226,7 +226,8 @@ def test_without_a_key_none_is_sent(server: Any, chat: Any) -> None:
 def test_keys_that_are_none(server: Any, chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-ключ")
     with pytest.raises(
-        BadInput, match="the key in OPENAI_API_KEY holds characters that no key has"
+        BadInput,
+        match="the key in OPENAI_API_KEY contains characters that are not allowed in a key",
     ) as problem:
         chat().predict(TASK, TEXTS[:1])
     assert "ключ" not in str(problem.value)
@@ -234,7 +235,7 @@ def test_keys_that_are_none(server: Any, chat: Any, monkeypatch: pytest.MonkeyPa
         chat(key_env="sk-0123456789")
     assert "0123456789" not in str(problem.value)
     with pytest.raises(
-        BadInput, match=r"base_url http://\*\*\*@host/v1 holds a password"
+        BadInput, match=r"base_url http://\*\*\*@host/v1 contains a password"
     ) as problem:
         chat(base_url="http://me:hush@host/v1")
     assert "hush" not in str(problem.value)

@@ -121,10 +121,10 @@ def test_fewer_alternatives_will_do(server: Any, chat: Any) -> None:
 def test_a_way_the_server_does_not_offer(server: Any, chat: Any) -> None:
     server.can = {"max_tokens", "temperature", "system"}
     with pytest.raises(
-        BadInput, match="gives no log-probabilities for some/model; set how to auto"
+        BadInput, match="does not return log-probabilities for some/model; set how to auto"
     ):
         chat(how="logprob").predict(INFER, PAIRS)
-    with pytest.raises(BadInput, match="gives no answers held to a schema"):
+    with pytest.raises(BadInput, match="does not return answers constrained by a schema"):
         chat(how="constrained").predict(INFER, PAIRS)
     chat(how="parse").predict(INFER, PAIRS)
     assert not {"logprobs", "response_format"} & {*server.asked[-1]}
@@ -178,7 +178,7 @@ def test_a_choice_brings_its_options(server: Any, chat: Any) -> None:
     [found] = chat(how="constrained").predict(choice, [example])
     schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
     assert (found.answer, schema["properties"]["answer"]["enum"]) == (2, ["A", "B", "C"])
-    with pytest.raises(BadInput, match="has no list of up to 26 choices"):
+    with pytest.raises(BadInput, match="needs a list of 1 to 26 choices"):
         chat().predict(replace(choice, inputs=("question",)), [example])
 
 

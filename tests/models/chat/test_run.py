@@ -35,7 +35,7 @@ def test_a_run_stops_at_its_budget_and_goes_on(server: Any, secret: str, tmp_pat
 
     stopped = run("--set", "budget=2.5")
     assert stopped.exit_code != 0
-    assert "does not reach for another request" in stopped.output + str(stopped.exception)
+    assert "is too small for another request" in stopped.output + str(stopped.exception)
     first = len(server.asked)
     done = run("--set", "budget=100")
     assert done.exit_code == 0, done.output

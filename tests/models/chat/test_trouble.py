@@ -87,20 +87,20 @@ def test_tried_again(server: Any, chat: Any, fault: Any) -> None:
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        ((500, {}, error("out of memory")), "the server answers 500: out of memory"),
+        ((500, {}, error("out of memory")), "the server returned status 500: out of memory"),
         (
             (502, {}, b"<html><title>Bad Gateway</title><body>x"),
-            "the server answers 502: Bad Gateway",
+            "the server returned status 502: Bad Gateway",
         ),
-        ((200, {}, b"nonsense"), "the server's answer is not JSON"),
+        ((200, {}, b"nonsense"), "the server's response is not JSON"),
         ("reset", "the connection failed"),
-        ((200, {}, b'{"choices": []}'), "the server's answer holds no choices"),
+        ((200, {}, b'{"choices": []}'), "the server's response has no choices"),
     ],
     ids=["500", "page", "broken", "reset", "empty"],
 )
 def test_given_up(server: Any, chat: Any, tmp_path: Path, fault: Any, told: str) -> None:
     server.trouble = lambda number, question: fault if "3番" in question else None
-    with pytest.raises(BadInput, match=f"example 't3': {told}.*start again") as problem:
+    with pytest.raises(BadInput, match=f"example 't3': {told}.*run the same command again") as problem:
         chat(tmp_path, how="parse", retries=1, concurrency=1).predict(TASK, TEXTS)
     assert "\n" not in str(problem.value)
     assert len(server.asked) == 5
@@ -113,7 +113,7 @@ def test_one_question_that_fails_alone_does_not_stop_the_others(
     server: Any, chat: Any, tmp_path: Path
 ) -> None:
     server.trouble = lambda n, question: (400, {}, error("too long")) if "3番" in question else None
-    what = "1 of 12 questions failed; example 't3': the server answers 400: too long; shorten the question"
+    what = "1 of 12 questions failed; example 't3': the server returned status 400: too long; shorten the prompt"
     with pytest.raises(BadInput, match=what):
         chat(tmp_path, how="parse").predict(TASK, TEXTS)
     assert len(server.asked) == 12
@@ -170,7 +170,9 @@ def test_a_question_that_is_too_long_is_an_answer_less(server: Any, chat: Any, f
     found = model.predict(TASK, TEXTS)
     assert [p.example for p in found if p.answer is None] == ["t3", "t7"]
     assert all(
-        (p.why or "").startswith("too long: the server answers ") for p in found if p.answer is None
+        (p.why or "").startswith("too long: the server returned status ")
+        for p in found
+        if p.answer is None
     )
     assert {p.answer for p in found} == {"good", None}
     assert (model.usage["none"], model.usage["retries"]) == ({"too long": 2}, 0)
@@ -202,7 +204,7 @@ def test_a_longer_context_is_asked_again(server: Any, chat: Any, tmp_path: Path)
 
 def test_nothing_fits(server: Any, chat: Any) -> None:
     server.trouble = lambda n, question: LONG["vLLM"]
-    what = r"all 12 questions are too long for chat:some/model: the server answers 400: This model's maximum context .*fewer shots"
+    what = r"all 12 questions are too long for chat:some/model: the server returned status 400: This model's maximum context .*fewer shots"
     with pytest.raises(BadInput, match=what):
         chat(how="parse").predict(TASK, TEXTS)
 
@@ -212,12 +214,12 @@ def test_nothing_fits(server: Any, chat: Any) -> None:
     [
         (
             (401, {}, error("bad key sk-loop…")),
-            r"refuses the key \(401\); put a valid key into OPENAI_API_KEY",
+            r"rejected the key \(status 401\); set a valid key in OPENAI_API_KEY",
         ),
         ((404, {}, error("no such model")), "404: no such model; check base_url"),
         (
             (307, {"Location": "http://elsewhere.test/"}, b""),
-            "307 and points elsewhere; check base_url",
+            r"a redirect \(status 307\); check base_url",
         ),
         (
             (429, {}, error("you are out of money", code="insufficient_quota")),
@@ -236,7 +238,8 @@ def test_stopped_at_once(server: Any, chat: Any, fault: Any, told: str) -> None:
 
 def test_nobody_there(server: Any, chat: Any) -> None:
     with pytest.raises(
-        BadInput, match=r"connection failed.*is a server running at http://127.0.0.1:9/v1\?"
+        BadInput,
+        match=r"connection failed.*check that a server is running at http://127.0.0.1:9/v1, then",
     ):
         chat(base_url="http://127.0.0.1:9/v1", retries=1).predict(TASK, TEXTS)
 
@@ -331,7 +334,9 @@ def test_an_answer_before_the_cut_counts(server: Any, chat: Any) -> None:
 def test_a_budget_stops_and_goes_on(server: Any, chat: Any, tmp_path: Path) -> None:
     server.shape = lambda reply: {**reply, "usage": {"prompt_tokens": 400, "completion_tokens": 2}}
     prices = {"price_in": 1000.0, "price_out": 1000.0, "how": "parse", "max_tokens": 64}
-    with pytest.raises(OutOfBudget, match=r"the budget of 2 does not reach .* start again"):
+    with pytest.raises(
+        OutOfBudget, match=r"the budget of 2 is too small .* run the same command again"
+    ):
         chat(tmp_path, budget=2.0, **prices).predict(TASK, TEXTS)
     paid = len(server.asked)
     assert 0 < paid < 12

@@ -46,7 +46,7 @@ def test_scores_are_those_of_the_definition(
     case = invented["similarity"]
     found: Any = model(f"bertscore:{tiny}", settings={"layer": layer, "idf": idf, "device": "cpu"})
     if idf:
-        with pytest.raises(BadInput, match="has not learned"):
+        with pytest.raises(BadInput, match="is not trained on"):
             found.predict(case.task, case.ask)
     found.fit(case.task, case.learn)
     answers = found.predict(case.task, case.ask)
@@ -76,7 +76,7 @@ def test_texts_alike_score_highest_and_layers_are_counted(
     found: Any = model(f"bertscore:{tiny}", settings={"idf": False, "device": "cpu"})
     assert [a.answer for a in found.predict(case.task, same)] == pytest.approx([5.0] * len(same))
     assert found.predict(case.task, []) == []
-    with pytest.raises(BadInput, match="has 2 layers, none of them 7; set layer to 0"):
+    with pytest.raises(BadInput, match="has 2 layers; there is no layer 7; set layer to 0"):
         model(f"bertscore:{tiny}", settings={"layer": 7, "idf": False}).predict(case.task, case.ask)
-    with pytest.raises(BadInput, match="shows one text"):
+    with pytest.raises(BadInput, match="has one input text"):
         found.predict(replace(case.task, inputs=("sentence1",)), case.ask)

@@ -97,7 +97,7 @@ def test_likeness_is_not_told_by_weights_that_are_not_there(
     case, folder = invented["similarity"], altered(config={"num_hidden_layers": 3})
     with pytest.raises(BadInput, match="do not fit its configuration"):
         model(f"bertscore:{folder}", settings={"idf": False}).predict(case.task, case.ask)
-    with pytest.raises(BadInput, match="reads no more than 160 sub-words; set max_length=160"):
+    with pytest.raises(BadInput, match="reads at most 160 sub-words; set max_length=160"):
         model(f"bertscore:{folder}", settings={"idf": False, "max_length": 161}).predict(
             case.task, case.ask
         )
@@ -109,7 +109,7 @@ def test_a_head_drawn_at_random_does_not_answer(
 ) -> None:
     case = invented[kind]
     with pytest.raises(
-        BadInput, match=r"holds no trained head for this task: .* would be random; train it"
+        BadInput, match=r"has no trained head for this task: .* would be random; set epochs"
     ):
         made(epochs=0).predict(case.task, case.ask)
 
@@ -122,7 +122,7 @@ def test_a_head_of_other_size_does_not_answer(
     encoder.fit(learned.task, learned.learn[:8])
     encoder.save(tmp_path)
     with pytest.raises(
-        BadInput, match=r"holds no trained head for this task: classifier\.bias, classifier\.weight"
+        BadInput, match=r"has no trained head for this task: classifier\.bias, classifier\.weight"
     ):
         made(checkpoint=tmp_path, epochs=0).predict(asked.task, asked.ask)
 
@@ -166,10 +166,13 @@ def test_the_longest_input_is_read_and_no_longer_one(
         ({"config": {"id2label": ["a"]}}, "the encoder cannot be read"),
         ({"tokenizer": "[]"}, "the encoder cannot be read"),
         ({"tokenizer_config": "[]"}, "the encoder cannot be read"),
-        ({"tokenizer": None, "tokenizer_config": None}, "knows 0% of the pieces of invented-text"),
+        (
+            {"tokenizer": None, "tokenizer_config": None},
+            "knows only 0% of the tokens of invented-text",
+        ),
         (
             {"config": {"model_type": "nobodys", "auto_map": {"AutoConfig": "own.Config"}}},
-            "brings code of its own, which is not run",
+            "contains custom code, which Nikawa does not run",
         ),
     ],
 )
@@ -196,7 +199,7 @@ def test_a_file_and_a_missing_package_are_told_by_name(
 ) -> None:
     monkeypatch.setitem(sys.modules, "rhoknp", None)
     with pytest.raises(
-        BadInput, match=r"config\.json: is a file, not a folder; give the folder it lies in"
+        BadInput, match=r"config\.json: is a file, not a folder; pass the folder that contains it"
     ):
         open_backbone(str(tiny / "config.json"))
     folder = altered(
@@ -206,13 +209,16 @@ def test_a_file_and_a_missing_package_are_told_by_name(
         ),
     )
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n1\n", "utf-8")
-    with pytest.raises(BadInput, match=r"needs a package that is not here: .*rhoknp.*; install it"):
+    with pytest.raises(
+        BadInput, match=r"needs a package that is not installed: .*rhoknp.*; install it"
+    ):
         open_backbone(str(folder))
 
 
 def test_a_home_folder_that_the_shell_did_not_write_out() -> None:
     with pytest.raises(
-        BadInput, match=r"there is no folder ~/mine; write the folder out: the shell leaves ~"
+        BadInput,
+        match=r"there is no folder ~/mine; write the full path: the shell does not expand ~",
     ):
         open_backbone("~/mine")
 
@@ -269,7 +275,7 @@ def test_random_weights_have_a_vector_for_every_piece(
     altered: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case, folder = invented["text"], altered(config={"vocab_size": 50})
-    with pytest.raises(BadInput, match="pieces, the model 50; take the tokenizer"):
+    with pytest.raises(BadInput, match="tokens, the model only 50; use the tokenizer"):
         made(checkpoint=folder, scratch=True).fit(case.task, case.learn)
 
 
@@ -283,7 +289,8 @@ def test_a_piece_beyond_the_last_vector_is_told(
     check_vectors(found, rows, "x")
     rows.tokens["input_ids"].append(np.array([2, size, 3]))
     with pytest.raises(
-        BadInput, match=f"the tokenizer of x makes the piece {size}, the model has {size:,}"
+        BadInput,
+        match=f"the tokenizer of x produces the token id {size}, but the model has {size:,}",
     ):
         check_vectors(found, rows, "x")
 
@@ -298,7 +305,7 @@ def test_lost_characters_are_refused_in_every_kind_and_for_every_seed(
     case, folder = invented[kind], altered(tokenizer={"normalizer": LOSSY})
     heads.row_cache.clear()
     for seed in (1, 2):  # the second takes the rows of the first
-        with pytest.raises(BadInput, match=rf"loses [\d,]+ characters of invented-{kind}, such as"):
+        with pytest.raises(BadInput, match=rf"drops [\d,]+ characters of invented-{kind}, such as"):
             made(checkpoint=folder, seed=seed).fit(case.task, case.learn)
 
 
@@ -329,7 +336,7 @@ def test_unknown_pieces_are_counted_without_their_frame(
 ) -> None:
     case, folder = invented["text"], tiny_maker(tmp_path / "other", "abc1")
     short = [replace(e, inputs={"text": "よい宿"}) for e in case.learn]
-    with pytest.raises(BadInput, match="knows 0% of the pieces of invented-text"):
+    with pytest.raises(BadInput, match="knows only 0% of the tokens of invented-text"):
         made(checkpoint=folder).fit(case.task, short)
 
 

@@ -13,25 +13,25 @@ from nikawa.models.encoder.checks import check_gold
 from nikawa.records import Kind, Span
 
 CASES: list[tuple[Kind, Any, str]] = [
-    ("text", ["good"], "no label"),
-    ("similarity", float("nan"), "no number"),
-    ("similarity", "3", "no number"),
-    ("similarity", True, "no number"),
-    ("similarity", None, "no number"),
-    ("choice", 4, "none of its 4 choices"),
-    ("choice", -100, "none of its 4 choices"),
-    ("choice", 1.5, "none of its 4 choices"),
-    ("reading", "港町", "no list of answers"),
+    ("text", ["good"], "not a label"),
+    ("similarity", float("nan"), "not a number"),
+    ("similarity", "3", "not a number"),
+    ("similarity", True, "not a number"),
+    ("similarity", None, "not a number"),
+    ("choice", 4, "not one of its 4 choices"),
+    ("choice", -100, "not one of its 4 choices"),
+    ("choice", 1.5, "not one of its 4 choices"),
+    ("reading", "港町", "not a list of answers"),
     ("reading", [{"text": "港町"}], "not inside its context"),
     ("reading", [{"text": "港町", "start": 9999}], "not inside its context"),
-    ("reading", [{"start": 0}], "no list of answers with text and start"),
-    ("tagging", None, "no list of spans"),
-    ("tagging", [{"start": 0, "end": 1, "label": "PS"}], "no list of spans"),
+    ("reading", [{"start": 0}], "not a list of answers with text and start"),
+    ("tagging", None, "not a list of spans"),
+    ("tagging", [{"start": 0, "end": 1, "label": "PS"}], "not a list of spans"),
     ("tagging", [Span(3, 3, "PS")], "not inside its text"),
     ("tagging", [Span(0, 9999, "PS")], "not inside its text"),
-    ("tree", None, "no tree of heads and labels"),
-    ("tree", {"heads": ["0"], "labels": ["VP"]}, "no tree of heads and labels"),
-    ("dialogue", None, "no list of domain-slot-value"),
+    ("tree", None, "not a tree of heads and labels"),
+    ("tree", {"heads": ["0"], "labels": ["VP"]}, "not a tree of heads and labels"),
+    ("dialogue", None, "not a list of domain-slot-value entries"),
 ]
 
 
@@ -42,7 +42,7 @@ def test_gold_of_another_shape_is_told(
     case = invented[kind]
     wrong = replace(case.learn[1], gold={case.task.question: gold})
     with pytest.raises(
-        BadInput, match=f"example '{wrong.id}' has .*, which is {told}; mend the example"
+        BadInput, match=f"example '{wrong.id}' has .*, which is {told}; correct the example"
     ):
         made().fit(case.task, [case.learn[0], wrong])
 
@@ -61,7 +61,7 @@ def test_choices_that_are_none(
     case, encoder = invented["choice"], made()
     encoder.fit(case.task, case.learn[:8])
     asked = replace(case.ask[0], inputs={**case.ask[0].inputs, "choices": choices})
-    with pytest.raises(BadInput, match="has no list of two choices or more"):
+    with pytest.raises(BadInput, match="needs a list of two or more choices"):
         encoder.predict(case.task, [asked])
 
 
@@ -79,7 +79,7 @@ def test_words_that_are_none_and_half_characters(
                 )
             ],
         )
-    with pytest.raises(BadInput, match="holds half a character"):
+    with pytest.raises(BadInput, match="contains half a character"):
         made().fit(text.task, [replace(text.learn[0], inputs={"text": "宿\ud800"})])
 
 
@@ -88,11 +88,11 @@ def test_a_model_answers_the_kind_and_labels_it_learned(
 ) -> None:
     text, other, encoder = invented["text"], invented["inference"], made()
     encoder.fit(text.task, text.learn[:8])
-    with pytest.raises(BadInput, match="has learned invented-text, not invented-inference"):
+    with pytest.raises(BadInput, match="is trained on invented-text, not on invented-inference"):
         encoder.predict(other.task, other.ask)
     turned = replace(text.task, name="another", labels=text.task.labels[::-1])
     assert len(encoder.predict(turned, text.ask)) == len(text.ask)
-    with pytest.raises(BadInput, match="not invented-text"):
+    with pytest.raises(BadInput, match="not on invented-text"):
         encoder.predict(replace(text.task, labels=("yes", "no")), text.ask)
 
 
@@ -107,5 +107,5 @@ def test_an_input_that_is_not_shown_is_told_as_such(
         replace(e, inputs={name: v for name, v in e.inputs.items() if name != hidden})
         for e in case.learn[:4]
     ]
-    with pytest.raises(BadInput, match=rf"has no (text '{hidden}'|list of two choices)"):
+    with pytest.raises(BadInput, match=rf"has no input '{hidden}'|needs a list of two"):
         made().fit(case.task, bare)

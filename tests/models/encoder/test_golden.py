@@ -85,7 +85,7 @@ def _groups(expected: list[str]) -> list[list[str]]:
 def test_slots_are_parted_as_the_reference_does_it(cases: dict[str, list[dict[str, Any]]]) -> None:
     for case in cases["wos_split_slot"]:
         if "-" not in case["input"]:  # the reference makes it domain, slot and value at once
-            with pytest.raises(BadInput, match="is not domain-slot-value"):
+            with pytest.raises(BadInput, match="is not of the form domain-slot-value"):
                 parse_state([case["input"]], "x")
         else:
             slot, value = case["expected"]["domain_slot"]

@@ -53,6 +53,6 @@ def test_names_that_cannot_be(made: Callable[..., Any], invented: Mapping[Kind, 
     with pytest.raises(BadInput, match="there is no head 'sequenc'; did you mean 'sequence'"):
         made(head="sequenc").fit(case.task, case.learn)
     with pytest.raises(
-        BadInput, match="the head tree does not answer text tasks; heads that do: sequence"
+        BadInput, match="the head tree does not answer text tasks; use one of: sequence"
     ):
         made(head="tree").fit(case.task, case.learn)

@@ -32,7 +32,7 @@ def test_one_answer_each_in_order_from_the_inputs_of_the_task_alone(
     kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case, encoder = invented[kind], made(epochs=2)
-    with pytest.raises(BadInput, match="has not learned"):
+    with pytest.raises(BadInput, match="is not trained on"):
         encoder.predict(case.task, case.ask)
     encoder.fit(case.task, case.learn)
     answers = encoder.predict(case.task, case.ask)
@@ -266,7 +266,7 @@ def test_a_head_of_another_kind_is_not_taken_for_a_trained_one(
     encoder = made(epochs=0.1)
     encoder.fit(tree.task, tree.learn)
     encoder.save(tmp_path)
-    with pytest.raises(BadInput, match="holds no trained head for a dialogue; train it"):
+    with pytest.raises(BadInput, match="has no trained head for a dialogue task; set epochs"):
         made(checkpoint=tmp_path, epochs=0).fit(dialogue.task, dialogue.learn)
 
 
@@ -359,7 +359,7 @@ def test_the_ontology_is_that_of_the_training_examples(invented: Mapping[Kind, A
         "숙소-예약 요일": [],
         "택시-출발지": ["A-B 빌딩"],
     }
-    with pytest.raises(BadInput, match="is not domain-slot-value"):
+    with pytest.raises(BadInput, match="is not of the form domain-slot-value"):
         read_ontology(case.task, [replace(case.learn[0], gold={"state": ["이름"]})])
 
 
@@ -382,7 +382,7 @@ def test_a_label_the_task_does_not_know_is_told(
         "relation": "ugly",
         "tree": {**case.learn[0].gold.get("tree", {}), "labels": ["ugly"] * 3},
     }[kind]
-    with pytest.raises(BadInput, match="the label 'ugly', which invented-"):
+    with pytest.raises(BadInput, match="the label 'ugly', which is not a label of invented-"):
         made().fit(case.task, [replace(case.learn[0], gold={case.task.question: wrong})])
 
 

@@ -65,7 +65,7 @@ def test_text_that_is_spelled_in_bytes_is_refused_unless_it_is_meant(
     case = invented["text"]
     with pytest.raises(
         BadInput,
-        match=r"takes 3\.0 pieces a character of invented-text: it spells this language in bytes; take an encoder of Japanese, or go on with --set any_language=true",
+        match=r"needs 3\.0 tokens per character of invented-text: it spells this language in bytes; choose an encoder for Japanese, or continue with --set any_language=true",
     ):
         made(checkpoint=bytewise).fit(case.task, _said(case, JAPANESE))
     for settings in ({"any_language": True}, {"scratch": True}):
@@ -73,7 +73,7 @@ def test_text_that_is_spelled_in_bytes_is_refused_unless_it_is_meant(
         encoder.fit(case.task, _said(case, JAPANESE))
         (note,) = encoder.about()["notes"]
         assert note.endswith(
-            "takes 3.0 pieces a character of invented-text: it spells much of this text in bytes"
+            "needs 3.0 tokens per character of invented-text: it spells much of this text in bytes"
         )
 
 
@@ -105,7 +105,7 @@ def test_what_a_card_says_is_held_against_the_text(
     told = made(checkpoint=other, epochs=0.1)
     told.fit(case.task, _said(case, "とても よい 宿 です。"))
     assert told.about()["notes"] == [
-        f"{other} was made for Korean, the text of invented-text is Japanese"
+        f"{other} was made for Korean, but the text of invented-text is Japanese"
     ]
 
 

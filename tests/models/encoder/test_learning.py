@@ -93,7 +93,7 @@ def test_a_damaged_state_is_told_in_one_line(
 ) -> None:
     (tmp_path / "training.pt").write_bytes(b"no state")
     case = invented["text"]
-    with pytest.raises(BadInput, match=r"training\.pt: the state of the training cannot be read"):
+    with pytest.raises(BadInput, match=r"training\.pt: the training state cannot be read"):
         made(tmp_path).fit(case.task, case.learn)
 
 
@@ -155,7 +155,7 @@ def test_labels_in_another_order_are_those_of_the_checkpoint(
     again.fit(turned, case.learn)
     assert again.predict(turned, case.ask) == encoder.predict(case.task, case.ask)
     other = msgspec.structs.replace(case.task, labels=("yes", "no"))
-    with pytest.raises(BadInput, match="those of the task yes, no"):
+    with pytest.raises(BadInput, match="those of the task are yes, no"):
         made(checkpoint=tmp_path, epochs=0).fit(other, case.learn)
 
 

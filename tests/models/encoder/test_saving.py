@@ -34,7 +34,7 @@ def test_what_is_there_stays_unless_asked(fitted: Any, tmp_path: Path) -> None:
         "tokenizer.json",
     } <= written
     with pytest.raises(
-        BadInput, match="saved: is not empty; choose another folder, or say overwrite=True"
+        BadInput, match="saved: is not empty; choose another folder, or pass overwrite=True"
     ):
         fitted.save(tmp_path / "new" / "saved")
     fitted.save(tmp_path / "new" / "saved", overwrite=True)

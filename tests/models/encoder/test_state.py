@@ -82,7 +82,7 @@ def test_a_full_disk_is_one_line_and_the_state_before_stays(
         )
         with pytest.raises(
             BadInput,
-            match=r"training\.pt: the state of the training cannot be written: No space left on device; make room",
+            match=r"training\.pt: the training state cannot be written: No space left on device; free some space",
         ):
             made(tmp_path, epochs=2).fit(case.task, case.learn)
     assert (tmp_path / train.STATE_FILE).read_bytes() == before
@@ -183,10 +183,10 @@ def test_weights_that_are_no_numbers_do_not_answer(
 ) -> None:
     case, encoder = invented[kind], made(learning_rate=1e9, clip=0.0, epochs=6)
     with pytest.raises(
-        BadInput, match=f"the training of invented-{kind} diverged: .* set a smaller learning"
+        BadInput, match=f"training on invented-{kind} diverged: .* set a smaller learning"
     ):
         encoder.fit(case.task, case.learn)
-    with pytest.raises(BadInput, match="has not learned"):
+    with pytest.raises(BadInput, match="is not trained on"):
         encoder.predict(case.task, case.ask)
 
 
@@ -218,7 +218,7 @@ def test_errors_of_the_libraries_of_a_card_are_one_line() -> None:
         "NVML_SUCCESS == r INTERNAL ASSERT FAILED",
     ):
         with (
-            pytest.raises(BadInput, match="the graphics card failed"),
+            pytest.raises(BadInput, match="the GPU failed"),
             report_device_errors(EncoderSettings()),
         ):
             raise RuntimeError(said)
@@ -246,5 +246,5 @@ def test_a_device_that_holds_nothing(
     ],
 )
 def test_settings_out_of_range(settings: dict[str, Any], made: Callable[..., Any]) -> None:
-    with pytest.raises(BadInput, match=f"a setting is wrong: {next(iter(settings))}: expected"):
+    with pytest.raises(BadInput, match=f"a setting is invalid: {next(iter(settings))}: expected"):
         made(**settings)

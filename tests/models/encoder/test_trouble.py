@@ -65,7 +65,7 @@ def test_a_tokenizer_of_another_model(
     case, folder = invented["text"], tiny_maker(tmp_path / "small", "一二三1")
     (folder / "tokenizer.json").write_bytes((tiny / "tokenizer.json").read_bytes())
     with pytest.raises(
-        BadInput, match="pieces, the model 13; take the tokenizer the model was trained with"
+        BadInput, match="tokens, the model only 13; use the tokenizer the model was trained with"
     ):
         made(checkpoint=folder).fit(case.task, case.learn)
 
@@ -79,7 +79,8 @@ def test_a_vocabulary_of_another_language(
     case, folder = invented["text"], tiny_maker(tmp_path / "other", "abc1")
     unknown = [replace(e, inputs={"text": "とても よい 宿 でした " * 3}) for e in case.learn]
     with pytest.raises(
-        BadInput, match=r"knows .*% of the pieces of invented-text; take a checkpoint of this"
+        BadInput,
+        match=r"knows only .*% of the tokens of invented-text; choose a checkpoint for this",
     ):
         made(checkpoint=folder).fit(case.task, unknown)
 
@@ -93,7 +94,7 @@ def test_a_tokenizer_that_loses_characters(
     whole["normalizer"] = {"type": "Replace", "pattern": {"Regex": "[은에다]"}, "content": ""}
     (folder / "tokenizer.json").write_text(json.dumps(whole))
     with pytest.raises(
-        BadInput, match=r"loses [0-9]+ characters of invented-tagging, such as '[은에다]'"
+        BadInput, match=r"drops [0-9]+ characters of invented-tagging, such as '[은에다]'"
     ):
         made(checkpoint=folder).fit(case.task, case.learn)
     whole["normalizer"]["pattern"]["Regex"] = "비"
@@ -107,7 +108,7 @@ def test_more_than_the_checkpoint_reads(
     made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case = invented["text"]
-    with pytest.raises(BadInput, match="reads no more than 160 sub-words; set max_length=160"):
+    with pytest.raises(BadInput, match="reads at most 160 sub-words; set max_length=160"):
         made(max_length=512).fit(case.task, case.learn)
 
 
@@ -116,7 +117,7 @@ def test_a_folder_without_a_trained_head(
 ) -> None:
     pairs: tuple[tuple[Kind, str], ...] = (
         ("inference", "the labels of"),
-        ("tree", "holds no trained head"),
+        ("tree", "has no trained head"),
     )
     for kind, told in pairs:
         case = invented[kind]
@@ -151,17 +152,17 @@ def test_a_device_that_is_not_here(made: Callable[..., Any], invented: Mapping[K
     [
         (
             torch.cuda.OutOfMemoryError("CUDA out of memory"),
-            "card is out of memory; set a smaller batch .now 8.",
+            "GPU is out of memory; set a smaller batch .now 8.",
         ),
         (
             RuntimeError("CUDA error: device-side assert"),
-            "card failed: CUDA error: .*goes on where it stopped",
+            "GPU failed: CUDA error: .*resumes where it stopped",
         ),
         (
             RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"),
-            "the memory is full; set a",
+            "the machine is out of memory; set a",
         ),
-        (MemoryError(), "the memory is full; set a smaller batch"),
+        (MemoryError(), "the machine is out of memory; set a smaller batch"),
     ],
 )
 def test_a_card_that_is_full_or_gone(problem: Exception, told: str) -> None:
@@ -188,7 +189,7 @@ def test_what_was_learned_before_the_card_was_gone_is_kept(
             plain(self, number)
 
         patch.setattr(PlainSteps, "step", gone)
-        with pytest.raises(BadInput, match="the graphics card failed"):
+        with pytest.raises(BadInput, match="the GPU failed"):
             made(tmp_path, epochs=3, checkpoint_steps=5).fit(case.task, case.learn)
     again = made(tmp_path, epochs=3, checkpoint_steps=5)
     again.fit(case.task, case.learn)
@@ -302,7 +303,7 @@ def test_a_run_out_of_memory_is_one_line_and_goes_on_later(
 
         patch.setattr(PlainSteps, "step", full)
         (problem,) = run(request, RunOptions(tmp_path / "runs")).problems
-    wanted = "the graphics card is out of memory; set a smaller batch (now 8) with accumulate to match, or a smaller max_length"
+    wanted = "the GPU is out of memory; set a smaller batch (now 8) with a larger accumulate, or a smaller max_length"
     assert (problem.problem, problem.bad_input) == (wanted, True)
     seen: list[int] = []
 

@@ -98,7 +98,7 @@ def test_what_is_there_is_replaced_only_when_asked_and_the_rest_stays(
     write_model(learned.model, learned.figures, tokenizer, tmp_path, STORY)
     before = sorted(path.name for path in tmp_path.iterdir())
     assert {"work", "model.safetensors", "README.md", "tokenizer.json"} <= set(before)
-    with pytest.raises(BadInput, match=r"config\.json: exists already"):
+    with pytest.raises(BadInput, match=r"config\.json: already exists"):
         write_model(learned.model, learned.figures, tokenizer, tmp_path, STORY)
     write_model(
         learned.model,
@@ -123,7 +123,7 @@ def test_a_story_that_cannot_be_told_leaves_the_old_model(
             learned.model, learned.figures, tokenizer, tmp_path / "model", lost, overwrite=True
         )
     assert (tmp_path / "model" / "README.md").read_text(encoding="utf-8") == card
-    with pytest.raises(BadInput, match="holds no encoder made by nikawa pretrain"):
+    with pytest.raises(BadInput, match="contains no encoder made by nikawa pretrain"):
         read_figures(tmp_path)
 
 

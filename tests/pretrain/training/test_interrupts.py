@@ -36,7 +36,8 @@ def test_an_interrupted_training_keeps_its_state_and_goes_on(
 
     course = course_of(steps=12, state=tmp_path)
     with pytest.raises(
-        TrainingInterrupt, match=r"^stopped at step \d+ of 12; the same command goes on$"
+        TrainingInterrupt,
+        match=r"^stopped at step \d+ of 12; run the same command again to resume$",
     ):
         train(replace(course, on_progress=press))
     marks = read_progress(tmp_path)
@@ -128,7 +129,7 @@ def test_the_command_says_where_it_stopped(tmp_path: Path) -> None:
     _, error = child.communicate(timeout=60)
     assert child.returncode == 130
     assert re.search(
-        r"^nikawa: stopped at step [\d,]+ of 100,000; the same command goes on$",
+        r"^nikawa: stopped at step [\d,]+ of 100,000; run the same command again to resume$",
         error,
         re.MULTILINE,
     )

@@ -110,26 +110,26 @@ def test_a_squeezed_pack_is_the_same_pack(
 def test_nothing_is_overwritten_or_half_written(tokenizer: Path, tmp_path: Path) -> None:
     text = _write(tmp_path / "a.txt", "あさ\n")
     pack_text(tokenizer, text, tmp_path / "pack")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         pack_text(tokenizer, text, tmp_path / "pack")
     bad = tmp_path / "bad.txt"
     bad.write_bytes("あさ\n".encode() + b"\xff\xfe\n")
     with pytest.raises(BadInput, match=r"bad\.txt, line 2: is not UTF-8"):
         pack_text(tokenizer, bad, tmp_path / "other")
-    with pytest.raises(BadInput, match="holds no text"):
+    with pytest.raises(BadInput, match="contains no text"):
         pack_text(tokenizer, _write(tmp_path / "c.txt", "\n \n"), tmp_path / "other")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "bad.txt", "c.txt", "pack"]
 
 
 def test_what_is_no_pack_or_no_tokenizer_is_told(tokenizer: Path, tmp_path: Path) -> None:
     text = _write(tmp_path / "a.txt", "あさ\n")
-    with pytest.raises(BadInput, match="is no pack"):
+    with pytest.raises(BadInput, match="is not packed text"):
         open_pack(tmp_path)
     with pytest.raises(BadInput, match=r"tokenizer\.json: cannot be read"):
         pack_text(tmp_path, text, tmp_path / "pack")
     made = pack_text(tokenizer, text, tmp_path / "pack")
     (made.folder / "pieces.bin").write_bytes(b"")
-    with pytest.raises(BadInput, match="holds 0 entries, not 2"):
+    with pytest.raises(BadInput, match="has 0 entries instead of 2"):
         open_pack(made.folder).ids()
     (made.folder / "pieces.bin").unlink()
     with pytest.raises(BadInput, match=r"pieces\.bin\.xz: is missing"):

@@ -81,7 +81,7 @@ def test_a_plan_that_was_far_off_is_made_anew_and_the_steps_make_the_same_model(
     monkeypatch.setattr("nikawa.pretrain.training.MAX_RESTART_SHARE", 1.0)
     said: list[str] = []
     learned = train(replace(course_of(minutes=0.02, looks=1), heldout=None, on_note=said.append))
-    assert "times what was measured: begun anew" in said[1]
+    assert "times as long as measured; the training starts over" in said[1]
     plans = [int(line.split()[1].replace(",", "")) for line in said if line.startswith("Plan: ")]
     assert plans[0] <= 5 < plans[1] == learned.steps
     again = train(replace(course_of(steps=learned.steps, looks=1), heldout=None))

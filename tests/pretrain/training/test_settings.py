@@ -38,11 +38,11 @@ def test_an_unknown_size_is_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "steps or the minutes"),
-        ({"steps": 5, "minutes": 1.0}, "say --steps or --minutes, not both"),
-        ({"steps": 5, "lengths": ((128, 0.5),)}, "must make 1"),
+        ({}, "the length of the training is not set"),
+        ({"steps": 5, "minutes": 1.0}, "pass either --steps or --minutes"),
+        ({"steps": 5, "lengths": ((128, 0.5),)}, "do not add up to 1"),
         ({"steps": 5, "lengths": ((1024, 1.0),)}, "between 16 and 512"),
-        ({"steps": 5, "batch": 64}, "no window of 128"),
+        ({"steps": 5, "batch": 64}, "too small for a window of 128"),
         ({"steps": 5, "mask": 0.0}, "share of masked"),
         ({"steps": 5, "seed": -1}, "seed"),
     ],

@@ -123,7 +123,7 @@ def test_minutes_become_steps_that_make_the_same_model(course_of: Callable[..., 
 def test_minutes_that_are_too_few_make_one_step_and_say_so(course_of: Callable[..., Any]) -> None:
     learned = train(course_of(minutes=1e-6, looks=1))
     assert learned.steps == 1
-    assert learned.figures.notes == ["preparing took all the minutes there were: one step was made"]
+    assert learned.figures.notes == ["preparation used up all minutes; the training made one step"]
 
 
 def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
@@ -145,7 +145,7 @@ def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
     monkeypatch.setattr("nikawa.pretrain.steps.mask_words", strict)
     with device.use_repeatable_kernels(True):
         learned = train(course_of(minutes=1e-6, looks=1))
-    assert learned.figures.notes[0].startswith("not every kernel repeats its bits: some_kernel")
+    assert learned.figures.notes[0].startswith("not every GPU kernel is deterministic: some_kernel")
     assert not torch.are_deterministic_algorithms_enabled()
     assert not torch.is_deterministic_algorithms_warn_only_enabled()
 
@@ -161,9 +161,7 @@ def test_a_state_of_another_training_is_not_taken_up(
 
 def test_a_damaged_state_is_told(course_of: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "state.safetensors").write_bytes(b"none of it")
-    with pytest.raises(
-        BadInput, match=r"state\.safetensors: the state of the training cannot be read"
-    ):
+    with pytest.raises(BadInput, match=r"state\.safetensors: the training state cannot be read"):
         train(course_of(state=tmp_path))
 
 
@@ -173,7 +171,7 @@ def test_a_loss_that_is_no_number_ends_the_training_and_keeps_the_state(
     course = course_of(
         steps=30, learning_rate=1e30, warmup=0.5, state=tmp_path, checkpoint_seconds=0.0
     )
-    with pytest.raises(BadInput, match="no number any more at step"):
+    with pytest.raises(BadInput, match="the loss is not finite at step"):
         train(course)
     from safetensors.torch import load_file
 
@@ -200,7 +198,7 @@ def test_a_full_disk_and_a_full_memory_are_told_in_one_line(
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr("nikawa.pretrain.steps.mask_words", out)
-    with pytest.raises(BadInput, match="memory is full; choose a smaller batch than 256 pieces"):
+    with pytest.raises(BadInput, match="out of memory; choose a smaller batch than 256 tokens"):
         train(course)
 
 
@@ -217,10 +215,12 @@ def test_text_of_another_tokenizer_is_refused(
     meta = (course.heldout / "pack.json").read_text(encoding="utf-8")
     told = msgspec.json.decode(meta) | {"tokenizer": "other"}
     (tmp_path / "pack.json").write_bytes(msgspec.json.encode(told))
-    with pytest.raises(BadInput, match="packed with another tokenizer than the text"):
+    with pytest.raises(BadInput, match="packed with a different tokenizer than the training text"):
         train(replace(course, heldout=tmp_path))
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"train: was packed with another tokenizer; name that one"):
+    with pytest.raises(
+        BadInput, match=r"train: was packed with another tokenizer; pass that tokenizer"
+    ):
         train(replace(course, tokenizer=tmp_path))
     with pytest.raises(BadInput, match=r"tokenizer\.json: no such file"):
         train(replace(course, tokenizer=tmp_path / "nowhere"))
@@ -234,5 +234,5 @@ def test_a_compiler_that_fails_is_done_without_and_noted(
 
     monkeypatch.setattr("torch.compile", lambda _part, **_: broken)
     learned = train(course_of(steps=3, compile="yes"))
-    assert learned.figures.notes == ["a faster way failed: no working compiler"]
+    assert learned.figures.notes == ["a faster implementation failed: no working compiler"]
     assert _equal(learned, train(course_of(steps=3)))

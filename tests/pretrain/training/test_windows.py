@@ -39,7 +39,7 @@ def test_little_text_is_used_again_and_again(pieces: int) -> None:
 
 
 def test_less_than_a_window_is_refused() -> None:
-    with pytest.raises(BadInput, match="holds 9 pieces, a window takes 10"):
+    with pytest.raises(BadInput, match="has 9 tokens, but a window needs 10"):
         WindowOrder(9, 12, 1, 0)
 
 

@@ -32,7 +32,7 @@ def list_shipped_files(task: Task, settings: Mapping[str, Any]) -> Mapping[str, 
 MODELS = (
     Model(
         "chat",
-        "a model behind an OpenAI-compatible server",
+        "a model served by an OpenAI-compatible API",
         get_args(Kind),
         make,
         settings=ChatSettings,

@@ -1,8 +1,7 @@
-"""What a server can do, found by asking it once with small questions of our own; the journal
-remembers.
+"""The abilities of a server, found by small test requests; the journal stores the replies.
 
-Log-probabilities come first for a choice, then those of an echoed prompt, then a schema, then a
-free answer.
+For a choice, log-probabilities come first, then the log-probabilities of an echoed prompt, then a
+schema, then a free answer.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from nikawa.models.chat.settings import ChatSettings
 CHAT, COMPLETIONS = "chat/completions", "completions"
 """Paths of the two kinds of request."""
 CHOICE_TOKENS = 4
-"""Tokens asked for where log-probabilities choose."""
+"""Tokens requested when log-probabilities choose the answer."""
 TOP_LOGPROBS = (20, 5)
-"""How many alternatives of each token are tried to be had: some servers allow but few."""
+"""Numbers of alternatives per token to try, in this order: some servers allow only a few."""
 PROBE_TOKENS = 64
-"""Tokens of an answer to a question about abilities."""
+"""Tokens of the answer to a test request."""
 SCHEMAS = ("json_schema", "structured_outputs", "guided_json")
 _LETTERS = ("A", "B")
 _WORDS = ("heron", "plover")
-"""What no model says to the sea unless it is held to it."""
+"""An answer that a model gives only if the server enforces the schema."""
 _SCHEMA = {
     "type": "object",
     "properties": {"answer": {"type": "string", "enum": list(_WORDS)}},
@@ -42,29 +41,29 @@ Messages = list[dict[str, str]]
 
 
 class Prober(Protocol):
-    """What a server's abilities are found by: a session, or an estimate that asks nothing."""
+    """Tests a server's abilities: a session, or an estimate that sends no request."""
 
     settings: ChatSettings
 
     async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
-        """The reply to a question about what the server can do."""
+        """The reply to a test request."""
         ...
 
 
 @dataclass(frozen=True)
 class RequestStyle:
-    """How this server is asked."""
+    """The way to send requests to this server."""
 
     model: str
     method: str = "parse"
     """`logprob`, `echo`, one of `SCHEMAS`, `json_object`, `grammar` or `parse`."""
     top_logprobs: int = TOP_LOGPROBS[0]
     max_tokens_field: str = "max_tokens"
-    """What it calls the longest answer; newer services have another name for it."""
+    """Its name for the longest answer; newer services use another name."""
     has_temperature: bool = True
-    """Whether it lets the temperature be set."""
+    """Whether requests can set the temperature."""
     has_system: bool = True
-    """Whether it knows a message of the system; else that goes before the first question."""
+    """Whether it accepts a system message; otherwise that text goes before the first question."""
 
     def chat_body(
         self, settings: ChatSettings, seed: int, messages: Messages, tokens: int
@@ -82,7 +81,7 @@ class RequestStyle:
         return body | settings.extra
 
     def constraint(self, schema: dict[str, Any], keys: Iterable[str] = ()) -> dict[str, Any]:
-        """The fields that hold an answer to a schema, or to one of the keys."""
+        """The fields that restrict an answer to a schema, or to one of the keys."""
         named = {"name": "answer", "strict": True, "schema": schema}
         choices = " | ".join(f'"{key}"' for key in keys)
         fields: dict[str, dict[str, Any]] = {
@@ -108,7 +107,7 @@ class RequestStyle:
         return body | settings.extra
 
     def adapt(self, objection: str) -> RequestStyle:
-        """The style without what the server objects to; the same where that is not known."""
+        """The style without the field that the server rejects; unchanged if that field is not known."""
         words = objection.casefold()
         if "max_completion_tokens" in words and self.max_tokens_field == "max_tokens":
             return replace(self, max_tokens_field="max_completion_tokens")
@@ -138,7 +137,7 @@ def _list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
 
 
 async def find_style(session: Prober, model: str, questions: Questions, seed: int) -> RequestStyle:
-    """The best way this server offers for this kind of task."""
+    """The best way this server supports for this kind of task."""
     style = await find_accepted_style(session, RequestStyle(model), seed)
     methods = _list_methods(questions, session.settings)
     for method in methods:
@@ -146,12 +145,12 @@ async def find_style(session: Prober, model: str, questions: Questions, seed: in
             candidate = replace(style, method=method, top_logprobs=top_logprobs)
             if await supports_method(session, candidate, seed):
                 return candidate
-    missing = "log-probabilities" if "echo" in methods else "answers held to a schema"
-    raise BadInput(f"the server gives no {missing} for {model}", cure="set how to auto")
+    missing = "log-probabilities" if "echo" in methods else "answers constrained by a schema"
+    raise BadInput(f"the server does not return {missing} for {model}", cure="set how to auto")
 
 
 async def find_accepted_style(session: Prober, style: RequestStyle, seed: int) -> RequestStyle:
-    """Ask a plain question until the server has no objection to its fields."""
+    """Send a plain request, and drop the fields that the server rejects."""
     for _ in range(4):
         tokens = max(PROBE_TOKENS, session.settings.max_tokens or 0)
         messages = _ask_briefly("Reply with the letter A.")
@@ -163,7 +162,7 @@ async def find_accepted_style(session: Prober, style: RequestStyle, seed: int) -
         if adapted == style:
             raise RequestProblem(reply.text, "stop", status=reply.error)
         style = adapted
-    raise RequestProblem("the server objects to every request", "stop")
+    raise RequestProblem("the server rejects every kind of request", "stop")
 
 
 def _ask_briefly(text: str) -> Messages:
@@ -191,7 +190,7 @@ async def supports_method(session: Prober, style: RequestStyle, seed: int) -> bo
     reply = await session.probe(CHAT, body | style.constraint(_SCHEMA, _WORDS), tokens)
     if reply.error:
         return False
-    # some servers pass over fields they do not know: the reply must do what was asked for
+    # some servers ignore fields they do not know, so the reply itself must show the ability
     if style.method == "logprob":
         return bool(weigh_first_tokens(reply, _LETTERS))
     if style.method == "grammar":

@@ -1,8 +1,8 @@
-"""One server: a request goes out, again where that helps, and comes back as a `Reply` or as a
+"""One server: sends a request, retries if that can help, and returns a `Reply` or raises a
 `RequestProblem`.
 
-How many requests are in flight adapts: halved when the server says it is too many, one more after
-as many good answers.
+The number of requests in flight adapts: it halves when the server reports too many, and grows by
+one after a full round of good answers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nikawa.models.chat.usage import Usage
 
 MAX_RESPONSE_BYTES = 32 * 2**20
-"""Bytes of a response; more than that is not an answer."""
+"""Maximum bytes of a response; a longer one is not an answer."""
 MIN_PAUSE, MAX_PAUSE = 0.001, 60.0
 """Seconds between two tries, where the server does not ask for more."""
 HTTP_LOGGERS = (
@@ -46,17 +46,19 @@ HTTP_LOGGERS = (
 
 
 class Secret:
-    """The key, from the environment; it shows itself to nothing but the header of a request.
+    """The key from the environment; only the header of a request shows it.
 
-    Further secrets may stand in the fields of a request that the settings add: they are kept out of the same places.
+    Settings may add further secrets to the fields of a request: they are kept out of the same places.
     """
 
     def __init__(self, settings: ChatSettings) -> None:
         self._value = os.environ.get(settings.key_env, "").strip()
         self._auth = settings.auth
         if not (self._value.isascii() and self._value.isprintable()):
-            what = f"the key in {settings.key_env} holds characters that no key has"
-            raise BadInput(what, cure="set it again")
+            what = (
+                f"the key in {settings.key_env} contains characters that are not allowed in a key"
+            )
+            raise BadInput(what, cure="set the variable again")
         self._encoded = base64.b64encode(self._value.encode()).decode()
         known = [self._value] if len(self._value) >= MIN_SECRET_CHARS else []
         self._others = tuple(find_secrets(settings.extra, known))
@@ -68,7 +70,7 @@ class Secret:
         raise TypeError("a key is not written anywhere")
 
     def headers(self) -> dict[str, str]:
-        """The headers by which the server knows who asks."""
+        """The headers that authenticate the request."""
         if not self._value:
             return {}
         if self._auth == "api-key":
@@ -78,7 +80,7 @@ class Secret:
         return {"Authorization": f"Basic {self._encoded}"}
 
     def scrub(self, body: bytes) -> bytes:
-        """A response without the key, should the server send it back."""
+        """A response without the key, in case the server sends it back."""
         if not self._value and not self._others:
             return body
         password = self._value.partition(":")[2] if self._auth == "basic" else ""
@@ -93,9 +95,7 @@ class Secret:
 
 
 class _Scrubber(logging.Filter):
-    """Keeps the key out of what the HTTP library logs, also where a server sends it back in a
-    header.
-    """
+    """Keeps the key out of the HTTP library's logs, even if a server sends it back in a header."""
 
     def __init__(self, secret: Secret) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class _Scrubber(logging.Filter):
 
 @contextmanager
 def hide_secret(secret: Secret) -> Iterator[None]:
-    """While requests are under way, nothing logged holds the key."""
+    """Keep the key out of all logs while requests are in flight."""
     scrubber = _Scrubber(secret)
     loggers = [logging.getLogger(name) for name in HTTP_LOGGERS]
     for logger in loggers:
@@ -125,9 +125,7 @@ def hide_secret(secret: Secret) -> Iterator[None]:
 
 
 class ConcurrencyLimit:
-    """At most `limit` requests at a time; none is sent before a pause that the server asked for is
-    over.
-    """
+    """Allows `limit` requests at a time; sends none before a pause requested by the server is over."""
 
     def __init__(self, max_requests: int) -> None:
         self.max_requests = max_requests
@@ -158,7 +156,7 @@ class ConcurrencyLimit:
             self._freed.notify_all()
 
     def lower(self, pause: float) -> None:
-        """Too many: half as many, once for all that were refused together."""
+        """The server reported too many: halve the limit, once for all requests refused together."""
         now = time.monotonic()
         self._paused_until = max(self._paused_until, now + pause)
         if now >= self._slowed_until:
@@ -166,7 +164,7 @@ class ConcurrencyLimit:
             self._slowed_until = now + max(pause, 0.05)
 
     def raise_slowly(self) -> None:
-        """A good answer: a full round of them allows one more."""
+        """Count a good answer: a full round of them raises the limit by one."""
         self.limit = min(float(self.max_requests), self.limit + 1 / self.limit)
 
 
@@ -181,7 +179,7 @@ def open_http(settings: ChatSettings) -> httpx.AsyncClient:
         raise missing_extra("the package 'httpx'", "chat") from None
     count = settings.concurrency
     try:
-        # asyncio holds each try to its time as a whole: a server that sends a byte now and then does not escape it
+        # asyncio limits the whole time of a try, even if the server sends a byte now and then
         return httpx.AsyncClient(
             base_url=settings.base_url.rstrip("/") + "/",
             timeout=None,  # noqa: S113
@@ -189,12 +187,12 @@ def open_http(settings: ChatSettings) -> httpx.AsyncClient:
             follow_redirects=False,
         )
     except (httpx.InvalidURL, ValueError) as problem:
-        what = f"base_url or a proxy cannot be used: {problem}"
-        raise BadInput(what, cure="check both") from None
+        what = f"base_url or the proxy is not usable: {problem}"
+        raise BadInput(what, cure="check both values") from None
 
 
 class Client:
-    """Sends requests, as many at a time as the server takes and as patiently as the settings say."""
+    """Sends requests: as many at a time as the server accepts, with the retries of the settings."""
 
     def __init__(self, http: httpx.AsyncClient, settings: ChatSettings, usage: Usage) -> None:
         self.http, self.settings, self.usage = http, settings, usage
@@ -209,12 +207,12 @@ class Client:
         retries: int | None = None,
         on_lost: Callable[[], Awaitable[None]] | None = None,
     ) -> Reply:
-        """The reply, after as many tries as it takes and the settings allow.
+        """Return the reply, after as many tries as needed and allowed by the settings.
 
         Raises the last `RequestProblem`.
 
-        `retries` is how often a plain 500 is tried again where that may mean that the server cannot
-        do it. `on_lost` is called before another try where the server may have billed the last one.
+        `retries` is the number of retries after a plain 500, which may mean that the server does not support the
+        request. `on_lost` is called before a retry if the server may have billed the last try.
         """
         tries, waited = 0, 0.0
         while True:
@@ -246,9 +244,7 @@ class Client:
             await asyncio.sleep(pause)
 
     def _choose_pause(self, problem: RequestProblem, key: str, tries: int) -> float:
-        """What the server asks for, else a random part of a time that doubles; never the same for
-        two requests.
-        """
+        """The wait that the server asks for, otherwise a random part of a time that doubles with each try."""
         draw = Random(f"{key}/{tries}").random()  # noqa: S311  (no secret)
         if problem.after is not None:
             return problem.after + max(MIN_PAUSE, draw * min(self.settings.wait, 1.0))
@@ -267,7 +263,7 @@ class Client:
             problem.what = self.secret.scrub_text(problem.what)
             return problem
         except TimeoutError:
-            what = f"no whole answer within {self.settings.timeout:g} s"
+            what = f"no complete response within {self.settings.timeout:g} s"
             return RequestProblem(what, "again", may_be_billed=True)
         except httpx.HTTPError as problem:
             reason = self.secret.scrub_text(str(problem)) or type(problem).__name__
@@ -283,7 +279,7 @@ class Client:
             async for part in response.aiter_bytes():
                 size += len(part)
                 if size > MAX_RESPONSE_BYTES:
-                    what = "the server's answer does not end"
+                    what = "the server's response is too long"
                     raise RequestProblem(
                         what, "again", status=response.status_code, may_be_billed=True
                     )

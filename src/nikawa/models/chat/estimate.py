@@ -1,19 +1,19 @@
-"""What a run would ask a server and pay for it, without a request: requests, tokens, money.
+"""Estimates the requests, tokens and cost of a run without sending a request.
 
-The requests are those that the run would send, built by the same code; replies on disk are taken
-off. Two things are not known before a server is asked.
+The same code builds the requests as in the run itself; requests with a reply on disk are not
+counted. Two things are unknown before the server is asked.
 
-**How it is asked.** Where the journal has no reply about what the server can do, the best way for
-the kind of task is assumed: one request an item, where a server that only echoes takes one an
-option.
+**The answer method.** If the journal has no reply about the server's abilities, the estimate
+assumes the best method for the kind of task: one request per item. A server that can only echo
+needs one request per option.
 
-**Its tokens.** A request is counted by its characters, each by its script with the weights of
-`TOKENS_PER_CHARACTER`, and `TOKENS_PER_MESSAGE` for what stands around a message. The weights are a
-fit of the token counts of five vocabularies of today (o200k of OpenAI, Qwen, Llama 3 and 4,
+**Its tokens.** The estimate counts the characters of a request, weighted by script
+(`TOKENS_PER_CHARACTER`), plus `TOKENS_PER_MESSAGE` for the template around each message. The weights are a
+fit of the token counts of five current vocabularies (o200k of OpenAI, Qwen, Llama 3 and 4,
 Mistral's Tekken) on texts of JGLUE and KLUE and on English prose, rounded upwards;
-docs/chat.md has the table. Where replies to some of the requests are on disk, the server's own counts of them
-correct the estimate. An answer is counted with as many tokens as it may take. `cost_at_most` makes
-each byte of a request a token: no vocabulary makes more of it.
+docs/chat.md has the table. If replies to some requests are on disk, the server's own counts
+correct the estimate. An answer counts with the maximum number of tokens it can take. `cost_at_most`
+counts each byte of a request as a token: no vocabulary needs more.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TOKENS_PER_CHARACTER = (
     ("digits", re.compile("[0-9]"), 1.2),
     ("blanks", re.compile(r"\s"), 0.2),
 )
-"""Script, its characters, and sub-words a character."""
+"""Script, its characters, and sub-words per character."""
 TOKENS_PER_OTHER_CHARACTER = 0.7
 """Punctuation, symbols and other scripts."""
 TOKENS_PER_MESSAGE = 4
@@ -50,7 +50,7 @@ ANY_ABILITY = Reply(
 
 
 def estimate_tokens(text: str) -> float:
-    """About how many tokens a text is.
+    """Estimate the number of tokens of a text.
 
     >>> round(estimate_tokens("猫が眠る。")), round(estimate_tokens("고양이가 잔다."))
     (4, 6)
@@ -64,7 +64,7 @@ def estimate_tokens(text: str) -> float:
 
 
 def estimate_request(body: Mapping[str, Any]) -> float:
-    """About how many tokens of input a request is billed for."""
+    """Estimate the number of input tokens that a request is billed for."""
     if "prompt" in body:
         return estimate_tokens(body["prompt"])
     messages = body["messages"]
@@ -73,20 +73,20 @@ def estimate_request(body: Mapping[str, Any]) -> float:
 
 @dataclass
 class RequestEstimate:
-    """What is still to be asked."""
+    """The requests that are still to be sent."""
 
     requests: int = 0
     kept: int = 0
-    """Requests whose replies are on disk, or will be when their turn comes."""
+    """Requests whose replies are on disk, or will be by then."""
     tokens_in: float = 0.0
     tokens_out: int = 0
-    """Of answers, as many as they may take."""
+    """Output tokens, at the maximum that answers can take."""
     cost: float = 0.0
     cost_at_most: float = 0.0
     measured: int = 0
-    """Replies on disk whose counts of tokens correct the estimate."""
+    """Replies on disk whose token counts correct the estimate."""
     assumed: str = ""
-    """How the server is asked, where it has not shown what it can do."""
+    """The assumed answer method, if the server's abilities are not known."""
     estimated_of_kept: float = field(default=0.0, repr=False)
     tokens_of_kept: int = field(default=0, repr=False)
     bytes_in: int = field(default=0, repr=False)
@@ -112,7 +112,7 @@ class RequestCounter(Prober):
         self._keys = RequestKeys(settings)
 
     async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
-        """What the server showed before, else that it can do what it is asked for."""
+        """The stored reply about the server's abilities, otherwise the assumption that it has the ability."""
         key = self._keys.compute(path, body, PROBE)
         if key in self._known:
             return self._known[key]
@@ -120,7 +120,7 @@ class RequestCounter(Prober):
         return ANY_ABILITY
 
     def count(self, path: str, body: dict[str, Any], tokens: int) -> None:
-        """Take in a request of a task."""
+        """Count a request of a task."""
         key = self._keys.compute(path, body)
         reply = self._known.get(key)
         if reply is not None and reply.tokens_in:

@@ -1,7 +1,7 @@
-"""Replies on disk: one JSON line each, only ever appended, so that a killed run loses nothing and
-asks nothing twice.
+"""Replies on disk, one JSON line each. Lines are only appended, so a killed run loses no reply and
+sends no request twice.
 
-A line that was torn by a crash is passed over. Several processes may append to one file.
+A line that a crash cut off is skipped. Several processes may append to one file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -21,9 +21,7 @@ REPLIES_FILE = "replies.jsonl"
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of a server's reply can matter to an answer or to a bill; never the request, never a
-    key.
-    """
+    """The parts of a server's reply that matter to an answer or a bill; never the request or a key."""
 
     key: str
     """The digest of the request."""
@@ -38,11 +36,23 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens_out: int = 0
     max_tokens_in: int = 0
     max_tokens_out: int = 0
-    """What the two are at most, where the server counts no tokens."""
+    """The maximum of the two, if the server counts no tokens."""
     served: str = ""
-    """What the server calls the model."""
+    """The server's name for the model."""
     error: int = 0
-    """The status of a refused question about what the server can do; 0: the server answered."""
+    """The status of a refused test request; 0: the server answered."""
+
+
+class KeyedRecord(Protocol):
+    """A line of a journal."""
+
+    @property
+    def key(self) -> str:
+        """What it is looked up by."""
+        ...
+
+
+R = TypeVar("R", bound=KeyedRecord)
 
 
 def compute_digest(*parts: Any) -> str:
@@ -50,16 +60,17 @@ def compute_digest(*parts: Any) -> str:
     return blake2b(msgspec.json.encode(parts, order="deterministic"), digest_size=16).hexdigest()
 
 
-class Journal:
-    """The replies of one folder by their keys; without a folder they are kept in memory only."""
+class RecordJournal(Generic[R]):
+    """The records of one file by their keys; without a folder they are kept in memory only."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.path = None if folder is None else folder / REPLIES_FILE
-        self.replies: dict[str, Reply] = {}
+    def __init__(self, folder: Path | None, record: type[R], file: str) -> None:
+        self.path = None if folder is None else folder / file
+        self.replies: dict[str, R] = {}
+        self._record = record
         self.torn = 0
         self._descriptor: int | None = None
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Self:
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(
@@ -82,29 +93,29 @@ class Journal:
                 os.close(self._descriptor)
                 self._descriptor = None
 
-    def add(self, reply: Reply) -> None:
-        """Keep a reply; one write a line, so that lines of other processes stay whole."""
+    def add(self, reply: R) -> None:
+        """Keep a reply; one write per line, so that lines of other processes stay whole."""
         self.replies.setdefault(reply.key, reply)
         if self._descriptor is None:
             return
         try:
             line = msgspec.json.encode(reply) + b"\n"
             written = os.write(self._descriptor, line)
-            while written < len(line):  # the disk is nearly full: the next write says so
+            while written < len(line):  # the disk is nearly full: the next write raises the error
                 line = line[written:]
                 written = os.write(self._descriptor, line)
         except OSError as problem:
             problem.filename = str(self.path)
             raise
 
-    def read_only(self) -> dict[str, Reply]:
+    def read_only(self) -> dict[str, R]:
         """The replies on disk by their keys; nothing is written."""
         if self.path is None or not self.path.is_file():
             return {}
         return {reply.key: reply for reply in self._read(self.path)}
 
-    def _read(self, path: Path) -> Iterator[Reply]:
-        decoder, line = msgspec.json.Decoder(Reply), b"\n"
+    def _read(self, path: Path) -> Iterator[R]:
+        decoder, line = msgspec.json.Decoder(self._record), b"\n"
         with open_packed(path) as stream:
             for _, line in numbered_lines(stream):
                 if not line.strip():
@@ -114,4 +125,11 @@ class Journal:
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     self.torn += 1
         if not line.endswith(b"\n") and self._descriptor is not None:
-            os.write(self._descriptor, b"\n")  # what comes next must not join the torn line
+            os.write(self._descriptor, b"\n")  # the next line must not join the incomplete one
+
+
+class Journal(RecordJournal[Reply]):
+    """The replies of one folder by their keys; without a folder they are kept in memory only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        super().__init__(folder, Reply, REPLIES_FILE)

@@ -1,22 +1,21 @@
 """What the runs of a folder have paid: one file that every process of a command reads and appends to.
 
-A budget holds for a command: all of its runs, folds, seeds, settings and processes together. So
-each request reserves its dearest cost here before it is sent, under the lock of the file, and is
-let through where everything that the command's runs have paid and reserved stays inside the budget.
-The reply then replaces the reservation by what it cost.
+A budget covers a command: all its runs, folds, seeds, settings and processes together. Each request
+therefore reserves its maximum cost here before it is sent, under the lock of the file. It is sent
+only if all payments and reservations of the command's runs stay within the budget. The reply then
+replaces the reservation by its real cost.
 
 What counts:
 
-* everything ever paid for the runs that the command names, whether by this start of the command or
-  by an earlier one that was killed, finished or stopped: raise the budget to go on. Requests count
-  at the prices under which they were sent; those of an unfinished model are counted anew, at the
-  prices of now, from the replies that it has on disk.
-* requests that were under way when their process was killed, and tries that ended without a reply
-  (a time-out, a broken connection): the server may have billed them, so they count with their
-  dearest cost.
-* not what other runs in the folder cost, and not runs that `nikawa run remove` removed.
+* everything ever paid for the runs of the command, in this or an earlier start that was killed,
+  finished or stopped: raise the budget to continue. Requests count at the prices at which they were
+  sent. Requests of an unfinished model are counted again, at the current prices, from its replies
+  on disk.
+* requests in flight when their process was killed, and tries that ended without a reply (a time-out,
+  a broken connection). The server may have billed them, so they count with their maximum cost.
+* not the cost of other runs in the folder, and not runs that `nikawa run remove` removed.
 
-One JSON line an event; a line that was torn by a crash is passed over.
+Each event is one JSON line. A line that a crash cut off is skipped.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     event: Literal["begin", "reserve", "pay", "release", "lose", "remove"]
     """`begin`: a model starts or resumes, and `amount` is what its replies on disk cost. `reserve`:
-    a request is about to be sent. `pay`: its reply came. `release`: it was refused, which costs
+    a request is about to be sent. `pay`: its reply came. `release`: it was refused, so it costs
     nothing. `lose`: no reply came, and the server may have billed it. `remove`: the run is gone."""
     run: str
     part: str = ""
@@ -86,7 +85,7 @@ class Ledger:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out, with all that they wrote taken in."""
+        """Lock out other processes, after reading everything they wrote."""
         if self.path is None:
             yield
             return
@@ -100,7 +99,7 @@ class Ledger:
             yield
 
     def add(self, *entries: LedgerEntry) -> None:
-        """Write entries down; call it under `locked`."""
+        """Append entries; call this under `locked`."""
         for entry in entries:
             self._apply(entry)
         if self._descriptor is None:
@@ -109,7 +108,7 @@ class Ledger:
         self._offset += len(lines)
         try:
             written = os.write(self._descriptor, lines)
-            while written < len(lines):  # the disk is nearly full: the next write says so
+            while written < len(lines):  # the disk is nearly full: the next write raises the error
                 lines = lines[written:]
                 written = os.write(self._descriptor, lines)
         except OSError as problem:
@@ -123,7 +122,7 @@ class Ledger:
         )
 
     def reserving_runs(self, runs: Iterable[str]) -> list[str]:
-        """Those of the runs that have requests under way, or were killed with some."""
+        """The runs that have requests in flight, or were killed with some."""
         return [
             run
             for run in set(runs)
@@ -139,15 +138,20 @@ class Ledger:
         self._offset += len(content)
         self.read_lines(content)
         if content and not content.endswith(b"\n"):
-            self._offset += os.write(descriptor, b"\n")  # the next line must not join a torn one
+            self._offset += os.write(
+                descriptor, b"\n"
+            )  # the next line must not join an incomplete one
 
     def read_lines(self, content: bytes) -> None:
-        """Take in lines of a ledger."""
+        """Read lines of a ledger."""
         decoder = msgspec.json.Decoder(LedgerEntry)
         for line in content.splitlines():
             try:
                 self._apply(decoder.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError):  # torn, or of a later version
+            except (
+                msgspec.DecodeError,
+                UnicodeDecodeError,
+            ):  # incomplete, or written by a later version
                 continue
 
     def _apply(self, entry: LedgerEntry) -> None:
@@ -170,7 +174,7 @@ class Ledger:
 
 
 def remove_from_ledger(folder: Path, runs: Collection[str]) -> None:
-    """Forget what runs of a folder paid, as they are removed."""
+    """Delete the payments of runs that are removed."""
     path = folder / LEDGER_FILE
     if not runs or not path.is_file():
         return
@@ -193,7 +197,7 @@ def read_total(folder: Path, runs: Iterable[str]) -> float:
 
 
 def add_missing_costs(folder: Path, costs: Mapping[str, float]) -> None:
-    """Enter what runs of a folder paid, for those that the ledger does not know."""
+    """Record the payments of runs that the ledger does not have yet."""
     ledger = Ledger(folder / LEDGER_FILE)
     try:
         with ledger.locked():

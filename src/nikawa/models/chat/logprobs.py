@@ -15,7 +15,7 @@ AROUND_KEY = BLANK + "\"'`*()[]「」.:,。、："
 def weigh_first_tokens(reply: Reply, keys: Sequence[str]) -> dict[str, float]:
     """The probability of each key among the likeliest first tokens.
 
-    Empty where none of them is a key. A key may stand there in several tokens (with a blank before
+    Empty if none of them is a key. A key can occur as several tokens (with a blank before
     it, in full width): they count together.
     """
     weights: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The chat model: one question after the other, and what is kept between calls.
+"""The chat model: sends the questions of a task, and keeps its state between calls.
 
 `Asker` has the questions of one task: the messages, the request, and the prediction that its reply
 makes. `Chat` is the model: it opens the journal and the connections, asks all examples, and reports
@@ -47,8 +47,8 @@ from nikawa.records import Example, Prediction, Task
 
 USAGE_FILE = "usage.json"
 TOO_LONG = "too long"
-"""The kind of reason of a question that the server refuses for its length."""
-TOO_LONG_CURE = "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
+"""The reason if the server refuses a question because of its length."""
+TOO_LONG_CURE = "use fewer shots, a shorter prompt or a smaller max_tokens, or start the server with a longer context"
 SAMPLE_EXAMPLES = 200
 """Examples that the language of the texts is detected from."""
 
@@ -59,7 +59,7 @@ class ChatRequest(NamedTuple):
     path: str
     body: dict[str, Any]
     tokens: int
-    """That its answer may take."""
+    """The maximum tokens of its answer."""
 
 
 class Asker:
@@ -89,7 +89,7 @@ class Asker:
             self._turns[id(shot)] = question, plain, structured
 
     def about(self) -> dict[str, Any]:
-        """What was asked, and how."""
+        """The questions that were sent, and how."""
         template = self.questions.template
         return {
             "task": self.questions.task.name,
@@ -101,7 +101,7 @@ class Asker:
         }
 
     async def prepare(self, session: Prober) -> None:
-        """Find out how this server is best asked."""
+        """Find the best answer method of this server."""
         self.style = await find_style(session, self.style.model, self.questions, self.seed)
 
     def messages(self, example: Example) -> Messages:
@@ -117,7 +117,7 @@ class Asker:
         return [*messages, {"role": "user", "content": question}]
 
     def requests(self, example: Example) -> list[ChatRequest]:
-        """Every request that an example needs, of as many as one an option."""
+        """Every request that an example needs: up to one per option."""
         options = self.questions.options(example)
         if self.style.method == "echo" and options is not None:
             return list(self.echo_requests(example, options).values())
@@ -134,10 +134,10 @@ class Asker:
         return ChatRequest(CHAT, body, tokens)
 
     def echo_requests(self, example: Example, options: AnswerOptions) -> dict[str, ChatRequest]:
-        """Key of an option to the request that sends the prompt back with it."""
+        """For the key of each option, the request that echoes the prompt with it."""
         texts: list[str] = []
         for message in self.messages(example):
-            if message["role"] == "assistant":  # each answer stands after its question
+            if message["role"] == "assistant":  # each answer follows its question
                 texts[-1] += f" {message['content']}"
             else:
                 texts.append(message["content"])
@@ -189,7 +189,7 @@ class Asker:
         return _choose_best(example, options, softmax(logprobs), None)
 
     def read(self, example: Example, reply: Reply) -> Prediction:
-        """The answer in a reply, or none with the reason; what the model said is kept."""
+        """The answer in a reply, or none with the reason; the model's text is kept."""
         if reply.refusal or reply.finish == "content_filter":
             why = f"refusal: {quote(reply.refusal or 'content filter')}"
             return Prediction(example=example.id, raw=reply.text or None, why=why)
@@ -220,7 +220,7 @@ def _choose_best(
 
 
 class Chat:
-    """The model; `usage` and `about()` say what it used and how it asked."""
+    """The model; `usage` and `about()` report its usage and its settings."""
 
     def __init__(self, setup: Setup) -> None:
         self.name = f"chat:{setup.argument}"
@@ -228,7 +228,7 @@ class Chat:
         settings = read_settings(ChatSettings, setup)
         self.settings = replace(settings, extra=fill_in_secrets(settings.extra))
         if not self.settings.base_url:
-            cure = "say --base-url URL; in Python, set base_url"
+            cure = "pass --base-url URL; in Python, set base_url"
             raise BadInput(f"{self.name} needs the address of a server", cure=cure)
         self._pool: Sequence[Example] | None = None
         self._usage = Usage()
@@ -258,7 +258,7 @@ class Chat:
         self._pool = examples
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """One answer an example.
+        """One answer per example.
 
         Those asked before, in this run or a killed one, are not asked again.
         """
@@ -292,10 +292,10 @@ class Chat:
     def estimate(
         self, task: Task, examples: Sequence[Example], planned: set[str]
     ) -> RequestEstimate:
-        """What `predict` would ask and pay, without a request and without a file.
+        """Estimate the requests and cost of `predict`; sends nothing and writes nothing.
 
-        `planned` holds the keys of requests that are to be sent before, and that replies will be
-        on disk for; those of this call are added.
+        `planned` holds the keys of requests that will be sent before this call, so that their replies will
+        be on disk; the keys of this call are added.
         """
         if not examples:
             return RequestEstimate()
@@ -339,7 +339,7 @@ class Chat:
                     total,
                     lambda i: asker.ask(session, examples[i]),
                     self.settings.concurrency,
-                    lambda done: self.setup.progress(f"asking {self.name}", done, total),
+                    lambda done: self.setup.progress(f"querying {self.name}", done, total),
                 )
 
     def _open_journal(self) -> Journal:
@@ -348,7 +348,7 @@ class Chat:
 
     @contextmanager
     def _open_budget(self, own: Journal) -> Iterator[Budget]:
-        """The budget of this model and of those it shares it with, with what was paid before."""
+        """The budget that this model shares with others, including earlier payments."""
         folder = self.setup.folder
         part = "" if folder is None else folder.name
         budget = Budget(self.settings, self._usage, self.setup.spending, part)
@@ -366,7 +366,7 @@ class Chat:
         return None if own and own.resolve() == shared.resolve() else shared
 
     def _refuse_all_too_long(self, answers: Sequence[Prediction]) -> None:
-        """Where no question fits, it is the asking that must change: that is no result."""
+        """Refuse if every question is too long: then the settings must change, and there is no result."""
         reasons = [answer.why or "" for answer in answers]
         if len(answers) > 1 and all(why.startswith(f"{TOO_LONG}:") for why in reasons):
             reason = reasons[0].partition(": ")[2]
@@ -375,17 +375,17 @@ class Chat:
 
     def _find_cure(self, problem: RequestProblem) -> str:
         settings = self.settings
-        again = "start again: the answers so far are kept"
+        again = "run the same command again: it keeps the answers so far"
         if problem.status in (401, 403):
-            return f"put a valid key into {settings.key_env}"
+            return f"set a valid key in {settings.key_env}"
         if problem.status in (404, 405) or 300 <= problem.status < 400:
             return f"check base_url ({settings.base_url}) and the name {self.setup.argument!r}"
         if problem.action == "item":
-            shorter = "shorten the question (fewer shots, another prompt) or leave it out"
+            shorter = "shorten the prompt (fewer shots, another template) or drop the example"
             return f"{shorter}, then {again}"
         if problem.status:
             return again
-        return f"is a server running at {settings.base_url}? Then {again}"
+        return f"check that a server is running at {settings.base_url}, then {again}"
 
     def _write_usage(self) -> None:
         if self.setup.folder is not None and self.setup.folder.is_dir():

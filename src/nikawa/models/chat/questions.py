@@ -1,7 +1,7 @@
-"""How each kind of task is asked: one class a kind, `QUESTIONS` has them all.
+"""The questions of each kind of task: one class per kind; `QUESTIONS` lists them all.
 
 Replies are read by the reader that reads files of answers (`nikawa.io.answers.reader`); a class
-tells it what the prompt offered.
+passes the options of the prompt to it.
 
 Tasks that choose one of several answers (labels, choices, relations) are asked by a letter or a
 name; similarity by a number, reading by words of the text; entities, dependency trees and dialogue
@@ -29,7 +29,7 @@ from nikawa.records import SPAN_INPUTS, Example, Kind, Span, Task
 
 MAX_LETTERS = len(ascii_uppercase)
 NO_ANSWER_LABEL = "none"
-"""The label whose word stands for "there is no answer in the text"."""
+"""The label whose word means "the text contains no answer"."""
 ROLES = {
     "ja": {"user": "ユーザー", "sys": "システム"},
     "ko": {"user": "사용자", "sys": "시스템"},
@@ -49,7 +49,7 @@ class AnswerOptions:
     values: tuple[Any, ...]
 
     def format(self) -> str:
-        """One a line: `KEY: word`, or the key alone where the word is the same."""
+        """One option per line: `KEY: word`, or only the key if the word is the same."""
         pairs = zip(self.keys, self.words, strict=True)
         return "\n".join(key if key == word else f"{key}: {word}" for key, word in pairs)
 
@@ -70,7 +70,7 @@ class Questions(ABC):
     is_structured: ClassVar[bool] = False
     """Whether the answer is JSON however it is asked for."""
     is_constrained: ClassVar[bool] = True
-    """Whether a server that can hold an answer to a schema should."""
+    """Whether to use a schema if the server supports it."""
 
     def __init__(
         self, task: Task, template: Template, language: str, pool: Sequence[Example] = ()
@@ -86,7 +86,7 @@ class Questions(ABC):
         return {}
 
     def slots(self, example: Example) -> dict[str, str]:
-        """All slots of one example: of its inputs only those the task lets a model see."""
+        """All slots of one example, with only the inputs that the task shows."""
         slots = self.common_slots()
         inputs = inputs_for_prompt(self.task, example.inputs)
         for name in self.task.inputs:
@@ -96,7 +96,7 @@ class Questions(ABC):
         return slots
 
     def to_answer(self, example: Example, gold: Any) -> Any:
-        """The gold as it stands in the JSON of an answer."""
+        """The gold as it appears in the JSON of an answer."""
         return gold
 
     @abstractmethod
@@ -115,7 +115,7 @@ class Questions(ABC):
         return str(value)
 
     def offer(self) -> Offer:
-        """What the prompt offers, for whoever reads the replies."""
+        """The options of the prompt, for the reader of the replies."""
         return Offer()
 
     @cached_property
@@ -124,14 +124,14 @@ class Questions(ABC):
         return make_reader(self.task, offer=self.offer())
 
     def read(self, example: Example, text: str) -> Reading:
-        """The answer in a text, or why there is none."""
+        """The answer in a text, or the reason for a missing one."""
         return self.reader(text, example)
 
     def labels(self) -> tuple[str, ...]:
-        """The labels of the task, which must have some."""
+        """The labels of the task; raises BadInput if it has no labels."""
         if not self.task.labels:
             what = f"the task {self.task.name} has no list of labels"
-            raise BadInput(what, cure="name its labels")
+            raise BadInput(what, cure="list its labels")
         return self.task.labels
 
     def label_options(self, keys: tuple[str, ...]) -> AnswerOptions:
@@ -181,8 +181,10 @@ class LabelQuestions(Questions):
         """The key of the label."""
         options = self.options(example)
         if gold not in options.values:
-            what = f"example {example.id!r} has the label {gold!r}"
-            raise BadInput(what, cure="the task knows no such label")
+            what = (
+                f"example {example.id!r} has the label {gold!r}, which is not a label of the task"
+            )
+            raise BadInput(what, cure="correct the example, or list the label in the task")
         return options.key_of(gold)
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
@@ -203,8 +205,8 @@ class ChoiceQuestions(LabelQuestions):
         """The choices under letters."""
         choices = example.inputs.get("choices") if "choices" in self.task.inputs else None
         if not isinstance(choices, list | tuple) or not 0 < len(choices) <= MAX_LETTERS:
-            what = f"example {example.id!r} has no list of up to {MAX_LETTERS} choices"
-            raise BadInput(what, cure="leave `choices` among the inputs")
+            what = f"example {example.id!r} needs a list of 1 to {MAX_LETTERS} choices"
+            raise BadInput(what, cure="keep `choices` among the inputs")
         letters = tuple(ascii_uppercase[: len(choices)])
         words = tuple(str(choice).strip() for choice in choices)
         return AnswerOptions(letters, words, tuple(range(len(choices))))
@@ -263,11 +265,11 @@ def _require_span(example: Example, name: str) -> Span:
         return msgspec.convert(value, Span)
     except msgspec.ValidationError:
         what = f"example {example.id!r} has no span {name!r}"
-        raise BadInput(what, cure="see docs/records.md for its shape") from None
+        raise BadInput(what, cure="see docs/records.md for its format") from None
 
 
 def mark_spans(text: str, spans: dict[str, Span]) -> str:
-    """`<subject>…</subject>`, also where one entity holds the other."""
+    """`<subject>…</subject>`, also if one entity contains the other."""
     marks = [(span.start, 1, -span.end, f"<{name}>") for name, span in spans.items()]
     marks += [(span.end, 0, -span.start, f"</{name}>") for name, span in spans.items()]
     for place, _, _, mark in sorted(marks, reverse=True):
@@ -276,7 +278,7 @@ def mark_spans(text: str, spans: dict[str, Span]) -> str:
 
 
 class SimilarityQuestions(Questions):
-    """A number on the scale of the task, with one decimal."""
+    """A number on the scale of the task, with one decimal place."""
 
     tokens = 32
 
@@ -313,12 +315,12 @@ class SimilarityQuestions(Questions):
         return object_schema({"score": {"type": "number"}})
 
     def offer(self) -> Offer:
-        """The scale: a number outside is no answer."""
+        """The scale: a number outside it is not an answer."""
         return Offer(scale=self.scale)
 
 
 class ReadingQuestions(Questions):
-    """Words of the text as they stand there, or the word that says there is no answer."""
+    """Words copied from the text, or the word for no answer."""
 
     tokens = 128
     is_constrained = False
@@ -361,7 +363,7 @@ class _LabelledQuestions(Questions):
 
 
 class TaggingQuestions(_LabelledQuestions):
-    """Entities by their words and which of the places that hold them is meant."""
+    """Entities by their words, and the number of the occurrence that is meant."""
 
     tokens = 1024
 
@@ -393,7 +395,7 @@ class TreeQuestions(_LabelledQuestions):
     tokens = 2048
 
     def slots(self, example: Example) -> dict[str, str]:
-        """The words, one a line, with number, form, lemma and part of speech."""
+        """The words, one per line, with number, form, lemma and part of speech."""
         slots = super().slots(example)
         if "words" in self.task.inputs:
             lines = []
@@ -404,7 +406,7 @@ class TreeQuestions(_LabelledQuestions):
         return slots
 
     def to_answer(self, example: Example, gold: Any) -> Any:
-        """One entry a word."""
+        """One entry per word."""
         forms = [word["form"] for word in example.inputs["words"]]
         rows = zip(forms, gold["heads"], gold["labels"], strict=True)
         return [
@@ -438,13 +440,13 @@ class DialogueQuestions(Questions):
         return sorted(names)
 
     def common_slots(self) -> dict[str, str]:
-        """The slots, one a line, with what they mean where the prompt says so."""
+        """The slots, one per line, with their meaning if the prompt gives it."""
         names = tuple(self.slot_names())
         words = tuple(self.template.labels.get(name, name) for name in names)
         return {"options": AnswerOptions(names, words, names).format() or "-"}
 
     def slots(self, example: Example) -> dict[str, str]:
-        """The turns, one a line, each with who speaks."""
+        """The turns, one per line, each with its speaker."""
         slots = super().slots(example)
         roles = ROLES.get(self.language, ROLES["en"])
         if "turns" in self.task.inputs:
@@ -461,7 +463,7 @@ class DialogueQuestions(Questions):
         return [{"slot": slot, "value": value} for slot, _, value in parts]
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
-        """A list of slots with values; only known slots where there are some."""
+        """A list of slots with values; only known slots if there are any."""
         names = self.slot_names()
         slot = {"type": "string", "enum": names} if names else {"type": "string"}
         return list_schema("state", {"slot": slot, "value": {"type": "string"}})

@@ -1,7 +1,6 @@
-"""From the response of a server to a `Reply`, or to the `RequestProblem` it reports and what to do
-about that.
+"""Reads the response of a server into a `Reply`, or into a `RequestProblem` that says what to do.
 
-Whatever a server may send, it is read or refused, never guessed.
+Every response is either read or refused, never guessed.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from nikawa.errors import clip
 from nikawa.models.chat.journal import Reply
 
 Action = Literal["again", "wait", "item", "stop"]
-"""What to do about a problem: try again, wait, pass the item over, or stop."""
+"""What to do about a problem: try again, wait, skip the item, or stop."""
 MAX_SERVER_WORDS_CHARS = 120
 """Characters of a server's own words in a message."""
 QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-"""Codes of status 429 that waiting does not cure."""
+"""Codes of status 429 that waiting does not fix."""
 TOO_LONG_CODES = ("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
-"""Codes and types of an error that say that a question is longer than the model reads."""
+"""Codes and types of an error that mean that a question is too long for the model."""
 _LONG = re.compile(
     r"(?:context|maximum model) (?:length|size|window)|max_model_len|too many tokens"
     r"|(?:prompt|input|request)\b[^.]{0,40} (?:is|are) too (?:long|large)|request too large"
@@ -32,7 +31,7 @@ _LONG = re.compile(
     r"|token count\b.{0,40}\bexceeds",
     re.IGNORECASE,
 )
-"""The same in the words of servers that have no code for it: vLLM, SGLang, TGI, llama.cpp and
+"""The same, for servers that have no code for it: vLLM, SGLang, TGI, llama.cpp and
 hosted services."""
 _LONG_STATUS = (400, 413, 422, 429, 500)
 _FILTER_CODES = ("content_filter", "content_policy_violation")
@@ -60,7 +59,7 @@ class RequestProblem(Exception):
         self.is_too_long = is_too_long
         """Whether the question is longer than the model reads."""
         self.may_be_billed = may_be_billed
-        """Whether the server may have made an answer that did not arrive."""
+        """Whether the server may have produced an answer that did not arrive."""
 
 
 def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -70,15 +69,15 @@ def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
-    # a content filter that refused the question is an answer of a kind, not a failure
+    # a question refused by a content filter counts as an answer, not as a failure
     if _find_code(value) in _FILTER_CODES:
         return Reply(key=key, finish="content_filter", refusal="content filter")
     if status >= 300:
         raise problem_of_status(status, headers, value, text)
     if not isinstance(value, dict):
-        what = "the server's answer is not JSON"
+        what = "the server's response is not JSON"
         raise RequestProblem(what, "again", status=status, may_be_billed=True)
-    if value.get("error"):  # some gateways say so under status 200
+    if value.get("error"):  # some gateways report errors with status 200
         error = value["error"]
         code = _to_dict(error).get("code")
         if not isinstance(code, int) or not 300 <= code < 600:
@@ -86,19 +85,17 @@ def read_reply(key: str, status: int, headers: Mapping[str, str], body: bytes) -
         raise problem_of_status(code, headers, value, text)
     choices = value.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise RequestProblem("the server's answer holds no choices", "again", may_be_billed=True)
+        raise RequestProblem("the server's response has no choices", "again", may_be_billed=True)
     return read_choice(key, choices[0], value)
 
 
 def read_choice(key: str, choice: dict[str, Any], response: dict[str, Any]) -> Reply:
-    """Read the reply in the first choice of a response, with what the response says of all: usage
-    and model.
-    """
+    """Read the reply in the first choice of a response, with the usage and model of the response."""
     message = choice.get("message")
     if not isinstance(message, dict):
         if "text" not in choice:
             raise RequestProblem(
-                "the server's answer holds no message", "again", may_be_billed=True
+                "the server's response has no message", "again", may_be_billed=True
             )
         message = {"content": choice["text"]}
     logprobs = _to_dict(choice.get("logprobs"))
@@ -121,7 +118,7 @@ def _to_dict(value: Any) -> dict[str, Any]:
 
 
 def _to_text(value: Any) -> str:
-    """A text, also one given in parts; half surrogates, which no file can hold, are replaced."""
+    """A text, also one in several parts; lone surrogates, which cannot be written to a file, are replaced."""
     if isinstance(value, list):
         value = "".join(_to_text(part.get("text")) for part in value if isinstance(part, dict))
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
@@ -153,9 +150,7 @@ def _read_first_tokens(logprobs: dict[str, Any]) -> list[tuple[str, float]] | No
 
 
 def _read_echoed_tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] | None:
-    """The end of an echoed prompt, without the token that was generated after it (one, where
-    nothing is said).
-    """
+    """The end of an echoed prompt, without the generated token after it."""
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         return None
@@ -170,16 +165,16 @@ def problem_of_status(
 ) -> RequestProblem:
     """The problem that a status other than 2xx reports.
 
-    `value` is the body as JSON, where it is that.
+    `value` is the body if it is JSON.
     """
     message = _find_error_message(value, body)
     printable = "".join(c if c.isprintable() else " " for c in message)
     words = clip(" ".join(printable.split()), MAX_SERVER_WORDS_CHARS)
-    what = f"the server answers {status}" + (f": {words}" if words else "")
-    if status in (401, 403):  # what it says of the key may hold a part of it
-        what = f"the server refuses the key ({status})"
+    what = f"the server returned status {status}" + (f": {words}" if words else "")
+    if status in (401, 403):  # the message may contain a part of the key
+        what = f"the server rejected the key (status {status})"
     elif 300 <= status < 400:
-        what = f"the server answers {status} and points elsewhere"
+        what = f"the server returned a redirect (status {status})"
     error = _to_dict(_find_error(value))
     codes = {str(error.get("code")), str(error.get("type"))}
     # the question does not fit into the model's context
@@ -192,7 +187,7 @@ def problem_of_status(
 
 
 def choose_action(status: int, code: str) -> Action:
-    """Choose what to do about a status: only what may pass by itself is tried again."""
+    """Choose what to do about a status: only temporary problems are tried again."""
     if status == 429 and code not in QUOTA_CODES:
         return "wait"
     if status in (401, 402, 403, 404, 405, 429) or 300 <= status < 400:

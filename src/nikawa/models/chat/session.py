@@ -21,10 +21,9 @@ from nikawa.models.secrets import environment_secrets, mask_secrets
 
 T = TypeVar("T")
 PROBE = "probe"
-"""Sets the key of a question about the server apart from the same question of a task."""
+"""Separates the key of a test request from the same question in a task."""
 PROBE_RETRIES = 2
-"""Further tries of a question about what the server can do: some answer 500 to what they do not
-know."""
+"""Retries of a test request: some servers answer 500 to unknown fields."""
 
 
 class RequestKeys:
@@ -44,7 +43,7 @@ class RequestKeys:
 
 
 class Session:
-    """Replies by request; those on disk cost nothing."""
+    """Replies by request; replies on disk cost nothing."""
 
     def __init__(self, client: Client, own: Journal, shared: Journal, budget: Budget) -> None:
         self.client, self.own, self.shared = client, own, shared
@@ -54,7 +53,7 @@ class Session:
         self._under_way: dict[str, asyncio.Task[Reply]] = {}
 
     async def reply(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
-        """The reply to a request, of up to so many tokens; two that are the same are sent once."""
+        """The reply to a request, of up to so many tokens; equal requests are sent once."""
         key = self._keys.compute(path, body)
         known = self._find_known(key)
         if known is not None:
@@ -68,9 +67,9 @@ class Session:
                 self._under_way.pop(key, None)
 
     async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
-        """The reply to a question about what the server can do.
+        """The reply to a test request.
 
-        A refusal is a reply too, and is remembered.
+        A refusal is a reply too, and is stored.
         """
         key = self._keys.compute(path, body, PROBE)
         known = self._find_known(key)
@@ -94,7 +93,7 @@ class Session:
         async with self.budget.reserve(key, size, tokens) as reservation:
             reply = await self.client.ask(path, body, key, retries, reservation.renew)
             if reply.tokens_in or reply.tokens_out or reply.finish != "content_filter":
-                # a count that is missing, or none, is not free: there it may be the most
+                # a missing count is not free: assume the maximum
                 has_in = reply.tokens_in > 0
                 says_none = not reply.text or bool(body.get("echo"))  # then 0 may be the count
                 has_out = reply.tokens_out > 0 or (has_in and says_none)
@@ -137,8 +136,8 @@ async def run_all(
 ) -> list[T]:
     """The results of `ask(0)`, `ask(1)`, … in that order, `workers` at a time.
 
-    One item that fails alone does not stop the others; what would fail for all lets those in flight
-    end, then stops.
+    One failing item does not stop the others. If a failure would affect all items, the requests in flight
+    finish and the loop stops.
     """
     results: dict[int, T] = {}
     problems: dict[int, RequestProblem] = {}
@@ -170,7 +169,7 @@ async def run_all(
 
 
 def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run to the end, also from inside a running loop (a notebook), then in a thread of its own."""
+    """Run to the end; from inside a running loop (a notebook), in a separate thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

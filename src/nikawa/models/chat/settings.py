@@ -1,4 +1,4 @@
-"""What a user may set, checked before anything is sent; keys are named here and never held."""
+"""The user's settings, checked before any request; they name the key's variable and never contain a key."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ RUNTIME_SETTINGS = (
     "price_out",
     "budget",
 )
-"""Settings that change how questions are sent, never an answer: a run that stopped at its budget
-goes on under a higher one."""
+"""Settings that change how requests are sent, never an answer: a run that stopped at its budget
+resumes with a higher one."""
 
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,33 +47,33 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     shots: int | Literal["all"] = 0
     """Examples shown before the question, of those to learn from."""
     extract: tuple[str, ...] = ()
-    """Regular expressions that take the answer out of a free reply, one after the other."""
+    """Regular expressions that extract the answer from a free-text reply, tried in order."""
     temperature: float = 0.0
     max_tokens: int | None = None
     """Tokens an answer may take; None: by kind of task."""
     extra: dict[str, Any] = {}
     """Further fields of every request, such as `reasoning_effort`."""
     concurrency: int = 8
-    """Requests in flight at most; fewer where the server says it is too many."""
+    """Maximum requests in flight; fewer if the server reports too many."""
     retries: int = 6
     """Further tries after an error of the server or the network."""
     wait: float = 1.0
     """Seconds before the first further try; doubled each time, up to a minute."""
     patience: float = 600.0
-    """Seconds a request may spend waiting because the server says there are too many."""
+    """Seconds that a request may wait because the server reports too many requests."""
     timeout: float = 120.0
     """Seconds a try may take in all."""
     cache: str = ""
-    """A folder of replies that several runs share; each run keeps its own besides."""
+    """A folder of replies that several runs share; each run also keeps its own."""
     price_in: float = 0.0
     price_out: float = 0.0
     budget: float | None = None
-    """What all runs of a command may cost together; no request is sent that could go beyond it."""
+    """Maximum cost of all runs of a command; no request is sent that could exceed it."""
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
         if self.extract and self.how not in ("auto", "parse"):
-            raise ValueError("extract reads free replies: set how to parse")
+            raise ValueError("extract works on free-text replies: set how=parse")
         for name, least in (("concurrency", 1), ("max_tokens", 1), ("retries", 0), ("shots", 0)):
             value = getattr(self, name)
             if isinstance(value, int) and value < least:
@@ -81,14 +81,14 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         for name in ("temperature", "wait", "patience", "price_in", "price_out", "budget"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < float("inf"):
-                raise ValueError(f"{name} must be a number from 0 up")
+                raise ValueError(f"{name} must be 0 or more")
         if not 0 < self.timeout < float("inf"):
-            raise ValueError("timeout must be more than 0")
+            raise ValueError("timeout must be greater than 0")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.key_env, re.ASCII):
             raise ValueError("key_env must be the name of an environment variable, not a key")
         for name in FIXED_FIELDS:
             if name in self.extra:
-                raise ValueError(f"extra may not set {name}")
+                raise ValueError(f"extra cannot set {name}")
         if self.budget is not None and not self.price_in + self.price_out:
             raise ValueError("a budget needs price_in and price_out")
 
@@ -116,10 +116,10 @@ def _check_address(address: str) -> None:
         head, _, tail = address.rpartition("@")
         masked = f"{head.partition('://')[0]}://***@{tail}"
         raise ValueError(
-            f"base_url {masked} holds a password: put NAME:PASSWORD into an environment variable, "
-            "name it with key_env and set auth to basic"
+            f"base_url {masked} contains a password: put NAME:PASSWORD into an environment variable, "
+            "name the variable with key_env, and set auth=basic"
         )
     if not is_valid:
-        raise ValueError("base_url must be like http://127.0.0.1:8000/v1")
+        raise ValueError("base_url must look like http://127.0.0.1:8000/v1")
     if parts.query or parts.fragment or not address.isprintable() or " " in address:
-        raise ValueError("base_url must end before any ? or #")
+        raise ValueError("base_url must not contain ? or #")

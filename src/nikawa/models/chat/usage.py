@@ -1,4 +1,4 @@
-"""Requests, tokens and money: what was used, and what may still be."""
+"""Requests, tokens and cost so far, and the remaining budget."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.settings import ChatSettings
 
 POLL_SECONDS = 0.05
-"""Between two looks at a ledger whose reservations are waited for: another process may free them."""
+"""Seconds between two checks of a ledger while waiting for another process to free its reservations."""
 
 
 class OutOfBudget(BadInput):
-    """The budget does not reach for the next request."""
+    """The budget is too small for the next request."""
 
 
 class StoredUsage(msgspec.Struct):
-    """What a killed process leaves of its usage beside its replies, which are counted anew."""
+    """The usage that a killed process leaves in addition to its replies, which are counted again."""
 
     retries: int = 0
     seconds_waited: float = 0.0
@@ -42,7 +42,7 @@ class StoredAbout(msgspec.Struct):
 
 @dataclass
 class Usage:
-    """What a run used, those parts of it that were killed included; `kept` replies cost nothing."""
+    """The usage of a run, including killed parts of it; `kept` replies cost nothing."""
 
     requests: int = 0
     kept: int = 0
@@ -51,16 +51,16 @@ class Usage:
     tokens_out: int = 0
     cost: float = 0.0
     cost_unmetered: float = 0.0
-    """What replies that say no number of tokens cost at most."""
+    """The maximum cost of replies without token counts."""
     cost_lost: float = 0.0
-    """What tries without a reply cost at most: a time-out, a broken connection."""
+    """The maximum cost of tries without a reply (a time-out, a broken connection)."""
     retries: int = 0
     seconds_waited: float = 0.0
     none: dict[str, int] = field(default_factory=dict)
-    """Questions without an answer that could be read, by reason: never the same as wrong ones."""
+    """Questions without a readable answer, by reason; they are not wrong answers."""
 
     def count(self, reply: Reply, settings: ChatSettings) -> None:
-        """Take in a reply that was paid for."""
+        """Count a reply that was paid for."""
         self.requests += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
@@ -76,7 +76,7 @@ class Usage:
                 self.count(reply, settings)
 
     def resume(self, path: Path) -> None:
-        """Go on from what an earlier process wrote of its retries; nothing where there is none."""
+        """Continue from the retries that an earlier process recorded, if any."""
         try:
             earlier = msgspec.json.decode(path.read_bytes(), type=StoredAbout).usage
         except (OSError, msgspec.DecodeError):
@@ -99,16 +99,16 @@ class Usage:
 
 @dataclass
 class Reservation:
-    """The dearest cost of one request that is let through."""
+    """The maximum cost of one request that may be sent."""
 
     budget: Budget
     request: str
     dearest: float
 
     async def renew(self) -> None:
-        """The try got no reply, and may have been billed: reserve for another one.
+        """The try got no reply and may have been billed: reserve for another one.
 
-        Raises OutOfBudget where the budget does not reach for it.
+        Raises OutOfBudget if the budget is too small for it.
         """
         self.budget.usage.cost_lost += self.dearest
         self.budget.close("lose", self.request, self.dearest)
@@ -123,9 +123,9 @@ class Reservation:
 
 
 class Budget:
-    """Lets a request through when even its dearest answer stays inside the budget.
+    """Allows a request if its maximum cost stays within the budget.
 
-    What was paid is in a ledger that all runs of a command share; see there for what counts.
+    A ledger that all runs of a command share records the payments; `ledger` says what counts.
     """
 
     def __init__(
@@ -141,8 +141,8 @@ class Budget:
     def begin(self, replies: Iterable[Reply]) -> None:
         """Open the account with the replies that are on disk.
 
-        Requests that a killed process had under way, and whose replies are not among them, count
-        with their dearest cost.
+        Requests that a killed process had in flight, and that have no reply on disk, count with their
+        maximum cost.
         """
         known = {reply.key for reply in replies}
         paid = self.usage.cost + self.usage.cost_unmetered
@@ -170,27 +170,27 @@ class Budget:
         await self.open(request, dearest)
         try:
             yield Reservation(self, request, dearest)
-        except OutOfBudget:  # of a further try: nothing is reserved
+        except OutOfBudget:  # raised for a retry: nothing is reserved
             raise
         except RequestProblem as problem:
             if problem.may_be_billed:
                 self.usage.cost_lost += dearest
             self.close("lose" if problem.may_be_billed else "release", request, dearest)
             raise
-        except BaseException:  # an interruption: the request may be on its way
+        except BaseException:  # an interruption: the request may have been sent
             self.usage.cost_lost += dearest
             self.close("lose", request, dearest)
             raise
 
     async def open(self, request: str, dearest: float) -> None:
-        """Reserve, after a wait for requests under way where only they are in the way."""
+        """Reserve; wait if only requests in flight use up the budget."""
         while not self._try_open(request, dearest):
             await asyncio.sleep(POLL_SECONDS)
 
     def _try_open(self, request: str, dearest: float) -> bool:
-        """Whether a reservation was made; False where one under way may still make room.
+        """Whether the reservation succeeded; False if a request in flight may still free money.
 
-        Raises OutOfBudget where none can.
+        Raises OutOfBudget otherwise.
         """
         if self.settings.price_in + self.settings.price_out == 0:
             return True
@@ -213,10 +213,10 @@ class Budget:
             return False
         if self.scope is not None and any(map(self.scope.is_running, reserving)):
             return False
-        what = f"the budget of {budget:g} does not reach for another request: {total:.4f} is spent"
+        what = f"the budget of {budget:g} is too small for another request: {total:.4f} is spent"
         if len(self.runs) > 1:
             what += f" by the {len(self.runs):,} runs of the command"
-        cure = "raise the budget and start again: the answers so far are kept"
+        cure = "raise the budget and run the same command again: it keeps the answers so far"
         raise OutOfBudget(what, cure=cure)
 
     def close(self, event: Literal["pay", "release", "lose"], request: str, amount: float) -> None:
@@ -236,7 +236,7 @@ class Budget:
 
 
 def sum_usage(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The usage of several models, such as those of folds, in one."""
+    """The total usage of several models, such as those of folds."""
     total: dict[str, Any] = {}
     for part in parts:
         for name, value in part.items():

@@ -1,5 +1,5 @@
-"""The state of a dialogue by matching values of an ontology, which is learned with the cues that
-tell slots apart.
+"""The state of a dialogue by matching values of an ontology; the ontology and the cues for each
+slot are learned.
 
 A state is carried from user turn to user turn. In each, a value that a speaker mentions (or another
 slot has) goes to a slot if a linear model finds its place and the turn's words likely; slots of few
@@ -49,11 +49,11 @@ DONTCARE = "dontcare"
 UNMENTIONED = {DONTCARE, "none"}
 """Values that no text mentions."""
 MIN_SHARED_VALUES = 2
-"""Slots that share so many values may take each other's."""
+"""Slots that share this many values may use each other's values."""
 QUESTION_CHARS = 40
 """Characters at the end of the system's turn: where the question is."""
 MIN_PROBABILITY = 0.5
-"""A candidate that is less likely is not taken."""
+"""A less likely candidate is ignored."""
 KEEP, TAKE = "", "yes"
 """Classes: a slot that a turn leaves alone (no value is empty), and a candidate that is taken."""
 
@@ -87,7 +87,7 @@ class Ontology:
     def __init__(
         self, states: Sequence[Mapping[str, str]], more_values: Mapping[str, Sequence[str]]
     ) -> None:
-        """Collect the values of `states`, and `more_values` of slots beside them."""
+        """Collect the values of `states`, and add `more_values` of slots."""
         values: dict[str, set[str]] = defaultdict(set)
         for slot, names in more_values.items():
             values[slot].update(names)
@@ -150,7 +150,7 @@ class Ontology:
 
 
 def _turn_features(step: Step) -> list[str]:
-    """Features of a turn, for slots whose value is said in other words."""
+    """Features of a turn, for slots whose value is expressed in other words."""
     question = step.exchange.system[-QUESTION_CHARS:]
     user = step.exchange.user
     features = ["bias", "later" if step.before else "first"]
@@ -350,7 +350,7 @@ def _choose_values(
 MODELS = (
     Model(
         "ontology-match",
-        "values of a learned ontology, found in the turns",
+        "finds values of a learned ontology in the turns",
         KINDS,
         lambda setup: OntologyMatch(
             read_settings(OntologySettings, setup), setup.seed, setup.progress

@@ -31,19 +31,22 @@ class Step(NamedTuple):
 
 
 def read_exchanges(task: Task, example: Example) -> tuple[Exchange, ...]:
-    """The exchanges of a dialogue, one a user turn, with folded text.
+    """The exchanges of a dialogue, one per user turn, with folded text.
 
     Raises BadInput if the example has no list of turns, or a turn has no text.
     """
     turns = get_inputs(task, example).get("turns")
     if not isinstance(turns, list | tuple):
-        raise BadInput(f"example {example.id!r} has no turns", cure="give a list of role and text")
+        raise BadInput(
+            f"example {example.id!r} has no turns",
+            cure="add `turns`, a list of objects with role and text",
+        )
     exchanges: list[Exchange] = []
     system: list[str] = []
     for turn in turns:
         if not isinstance(turn, Mapping) or not isinstance(turn.get("text"), str):
             raise BadInput(
-                f"example {example.id!r} has a turn without text", cure="give role and text"
+                f"example {example.id!r} has a turn without text", cure="add role and text"
             )
         text = fold_text(turn["text"])
         if turn.get("role") == "user":
@@ -64,7 +67,8 @@ def parse_state(entries: Sequence[Any], name: str) -> dict[str, str]:
         parts = entry.split("-", 2) if isinstance(entry, str) else ()
         if len(parts) != 3 or not all(parts):
             raise BadInput(
-                f"example {name!r}: {entry!r} is not domain-slot-value", cure="write three parts"
+                f"example {name!r}: {entry!r} is not of the form domain-slot-value",
+                cure="write three parts joined by -",
             )
         state["-".join(parts[:2])] = parts[2]
     return state

@@ -50,7 +50,7 @@ _SINO = {
 
 
 class Mention(NamedTuple):
-    """Characters of a text that may stand for a value."""
+    """Characters of a text that may express a value."""
 
     start: int
     end: int

@@ -101,7 +101,7 @@ class Encoder:
         if training.diverged:
             self._model = None
             raise Diverged(
-                f"the training of {task.name} diverged: its weights are no numbers",
+                f"training on {task.name} diverged: the weights are not finite",
                 cure="set a smaller learning_rate",
             )
         merge_adapters(model)
@@ -139,12 +139,13 @@ class Encoder:
             return []
         if self._model is None:  # the checkpoint answers as it is
             self._work, self._model = self._prepare(task, ())
-            self._model.float().eval()  # a folder may hold half precision, which would round scores
+            self._model.float().eval()  # a folder may contain half-precision weights, which would round scores
         learned = self._work.task
         if (learned.kind, sorted(learned.labels)) != (task.kind, sorted(task.labels)):
-            what = f"the model {self.name} has learned {learned.name}, not {task.name}"
+            what = f"the model {self.name} is trained on {learned.name}, not on {task.name}"
             raise BadInput(
-                what, cure="call fit with the task, or ask one of the same kind and labels"
+                what,
+                cure="call fit with this task, or use a task of the same kind with the same labels",
             )
         from nikawa.models.encoder.checks import check_vectors
         from nikawa.models.encoder.device import choose_device, report_device_errors, uses_bf16
@@ -167,8 +168,8 @@ class Encoder:
         return answers
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
-        """Weights (safetensors), configuration and tokenizer, as plain transformers reads them; all
-        or nothing.
+        """Save weights (safetensors), configuration and tokenizer in transformers' format; all or
+        nothing.
         """
         if self._model is None:
             raise BadInput("there is nothing to save yet", cure="call fit first")
@@ -177,7 +178,7 @@ class Encoder:
             self._work.reader.tokenizer.save_pretrained(draft)
 
     def about(self) -> dict[str, Any]:
-        """What a reader of the run should know beside its settings."""
+        """Facts about the run that its settings do not contain."""
         about: dict[str, Any] = {"history": self.history}
         if self._work is not None and self._work.reader.lost:
             about["characters without a piece"] = dict(self._work.reader.lost)

@@ -1,9 +1,9 @@
-"""Which characters of a text each sub-word stands for.
+"""The characters of a text that each sub-word represents.
 
-`align_subwords` is for tokenizers that do not say. Sub-words may have lost marks (`##`, `▁`), case,
-width or accents, and unknown ones say nothing. Both sides are decomposed (NFKD) and case-folded.
-Runs of known sub-words must be found in the text as they are; where a run could stand in several
-places, the place is taken that leaves each unknown sub-word a word of its own (a beam search over
+`align_subwords` is for tokenizers that do not return offsets. Sub-words may have lost marks (`##`, `▁`),
+case, width or accents, and unknown sub-words carry no text. Both sides are decomposed (NFKD) and
+case-folded. Runs of known sub-words must occur in the text unchanged. If a run fits several places,
+the search takes the place that leaves each unknown sub-word a word of its own (a beam search over
 runs, by cost).
 
 `make_disjoint` makes the spans exact, whether they come from here or from the tokenizer: each
@@ -28,7 +28,7 @@ MARKS = (CONTINUATION, WORD_START, "Ġ")
 ACCENT_CATEGORIES = frozenset({"Mn", "Cf", "Cc", "Co"})
 """Unicode categories of accents and of marks that show nothing."""
 BYTE = re.compile(r"<0x([0-9A-F]{2})>\Z")
-"""A sub-word that stands for a byte."""
+"""A sub-word that represents a byte."""
 MAX_CANDIDATES = 32
 """Places a run of known sub-words is looked for after an unknown one."""
 MAX_STATES = 16
@@ -38,12 +38,12 @@ UNITS = (
     re.compile(r"[一-鿿㐀-䶿々〆]|[^\W_一-鿿㐀-䶿々〆]+|[^\w\s]|_"),
     re.compile(r"\S"),
 )
-"""What an unknown sub-word may stand for, from the largest: a word, a part of one script or a sign,
+"""What an unknown sub-word may represent, the largest first: a word, a part of one script or a sign,
 a character."""
 
 
 def align_subwords(text: str, subwords: Sequence[str], unknown: str | None) -> list[Place]:
-    """Start and end (exclusive) in `text` of every sub-word; empty where one stands for nothing.
+    """Start and end (exclusive) in `text` of every sub-word; empty if it represents nothing.
 
     `subwords` are names as the vocabulary has them; `unknown` is the name of the one for unknown
     text.
@@ -99,7 +99,7 @@ def _close_gap(text: str, spans: list[Place], start: int, end: int) -> list[str]
 
 
 def _joins_previous(character: str) -> bool:
-    """Whether it joins the character before it: accents and marks, and vowels and finals of
+    """Whether a character joins the one before it: accents and marks, and vowels and finals of
     decomposed Hangul.
     """
     if "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff":
@@ -185,7 +185,7 @@ class UnitCounts:
 
 @dataclass
 class SubwordRun:
-    """Known sub-words that follow each other, and how many unknown ones stand before them."""
+    """Consecutive known sub-words, and the number of unknown ones before them."""
 
     unknown: int = 0
     subwords: list[int] = field(default_factory=list)
@@ -257,7 +257,7 @@ def _find_run_places(whole: str, run: SubwordRun, end: int, folded: str) -> list
 
 
 def cost_of_gap(run: SubwordRun, units: UnitCounts, start: int, end: int) -> float:
-    """How ill the gap before a run fits the unknown sub-words in it, and the place fits the run's
+    """The cost of a place: how badly the gap before it fits its unknown sub-words, and the place the run's
     first sub-word.
     """
     if not run.unknown:
@@ -292,7 +292,7 @@ def place_subwords(
 
 
 def _share_out(text: str, start: int, end: int, parts: int) -> list[Place]:
-    """A stretch of text shared out to unknown sub-words: words, or parts of words where there are
+    """Divide a stretch of text among unknown sub-words: words, or parts of words if there are
     not enough.
     """
     if not parts:
@@ -309,9 +309,9 @@ def _share_out(text: str, start: int, end: int, parts: int) -> list[Place]:
 
 
 def align_one_by_one(text: str, subwords: Sequence[str], unknown: str | None) -> list[Place]:
-    """One sub-word after the other, where the tokenizer lost or changed characters.
+    """Align one sub-word after another, if the tokenizer lost or changed characters.
 
-    What is not found stands for nothing; unknown ones share what lies between their neighbours.
+    A sub-word that is not found represents nothing; unknown ones share the text between their neighbours.
     """
     folded, origins = _fold(text, True)
     known: list[Place | None] = []

@@ -1,8 +1,8 @@
 """Rows of sub-words, stored flat and gathered into padded batches of a few fixed lengths.
 
-Every sequence lies in one long array; a batch is gathered by offsets where the data lies (on the
-GPU, inside a captured graph), so no row is padded twice and no batch is copied to the device while
-training.
+All sequences are in one long array. A batch is gathered by offsets on the device that holds the data
+(on the GPU, inside a captured graph), so no row is padded twice and no batch is copied to the device
+during training.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ MIN_BATCHES_FOR_LENGTH = 100
 
 @dataclass
 class Rows:
-    """What a head makes of examples.
+    """The rows that a head makes from examples.
 
     Each row has `width` sequences (5 for five choices, else 1).
     """
 
     width: int = 1
     tokens: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    """By name, one array a sequence, all names of one sequence of equal length (`input_ids`,
+    """By name, one array per sequence, all names of one sequence of equal length (`input_ids`,
     `token_type_ids`)."""
     dense: dict[str, np.ndarray] = field(default_factory=dict)
-    """By name, one entry a row: labels, positions."""
+    """By name, one entry per row: labels, positions."""
     pads: dict[str, int] = field(default_factory=dict)
     """The padding of each of `tokens`; 0 unless named."""
     owner: list[int] = field(default_factory=list)
-    """The number of the example each row came from; a long paragraph makes several rows."""
+    """The number of the example each row came from; a long paragraph has several rows."""
     notes: list[Any] = field(default_factory=list)
     """By row, what the head needs to read the answer back; it never leaves the host."""
     lost: Counter[str] = field(default_factory=Counter)
-    """Characters that no sub-word stands for, where the head reads characters."""
+    """Characters that no sub-word represents, if the head reads characters."""
     cost: float | None = None
     """Sub-words per character, once it was computed."""
 
@@ -125,7 +125,7 @@ class Batch:
 
 
 def choose_lengths(sizes: np.ndarray, batch: int, epochs: float) -> tuple[int, ...]:
-    """The lengths a training pads to: finer ones where many batches gain by them.
+    """The lengths a training pads to: finer ones if many batches benefit.
 
     The choice depends on the rows alone, so it is the same on every device.
     """

@@ -1,8 +1,8 @@
 """Checkpoints: find one by its name, read its configuration, tokenizer and weights, check that they
 fit, save one.
 
-A checkpoint is a folder, a bare name that lies in one of `model_folders`, or a name in the local
-cache of transformers; nothing is fetched. Whatever cannot be used raises BadInput with one line.
+A checkpoint is a folder, a bare name in one of `model_folders`, or a name in the local
+cache of transformers; nothing is downloaded. An unusable checkpoint raises BadInput with one line.
 """
 
 from __future__ import annotations
@@ -89,18 +89,18 @@ def locate_checkpoint(source: str) -> str:
 
 
 def check_checkpoint(source: str) -> None:
-    """Raise BadInput for an encoder that is not there, without the seconds it takes to load torch."""
+    """Raise BadInput for a missing encoder, without loading torch, which takes seconds."""
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
             raise missing_extra(f"the package {package!r}", "encoder")
     source = locate_checkpoint(source)
     path = Path(source)
-    if not (path / CONFIG_FILE).is_file() and (path.exists() or not _is_cached(source)):
-        raise _unreadable_error(source, OSError(f"it has no {CONFIG_FILE}"))
+    if not (path / CONFIG_FILE).is_file() and (path.exists() or not is_cached(source)):
+        raise unreadable_error(source, OSError(f"it has no {CONFIG_FILE}"))
 
 
 def check_encoder(source: str) -> None:
-    """Raise BadInput for a checkpoint that is not there or is no encoder, without loading torch."""
+    """Raise BadInput for a missing checkpoint or one that is not an encoder, without loading torch."""
     check_checkpoint(source)
     refuse_decoder(source)
 
@@ -114,11 +114,11 @@ def refuse_decoder(source: str) -> None:
     located = locate_checkpoint(source)
     path = Path(located) / CONFIG_FILE
     if not path.is_file():
-        path = Path(_find_cached(located) or path)
+        path = Path(find_cached(located) or path)
     try:
         config = json.loads(read_bytes(path))
     except (BadInput, OSError, ValueError, RecursionError):
-        return  # what cannot be read is refused where it is opened
+        return  # an unreadable checkpoint is refused when it is opened
     if not isinstance(config, dict) or config.get("is_encoder_decoder"):
         return
     kind, classes = config.get("model_type"), config.get("architectures")
@@ -129,15 +129,16 @@ def refuse_decoder(source: str) -> None:
     if (DECODER_TYPES.fullmatch(kind) or is_causal) and not reads_both_ways:
         raise BadInput(
             f"{source} is a decoder-only language model ({kind or names[0]}), not an encoder",
-            cure="take an encoder; or ask this model behind a server, as chat:NAME with --base-url URL (docs/chat.md)",
+            cure="choose an encoder, or serve this model and run it as chat:NAME with --base-url URL (docs/chat.md)",
         )
 
 
-def _is_cached(source: str) -> bool:
-    return _find_cached(source) is not None
+def is_cached(source: str) -> bool:
+    """Whether a checkpoint is in the local cache of transformers."""
+    return find_cached(source) is not None
 
 
-def _find_cached(source: str) -> str | None:
+def find_cached(source: str) -> str | None:
     """The configuration of a checkpoint in the local cache."""
     from huggingface_hub import try_to_load_from_cache
 
@@ -163,14 +164,14 @@ def open_backbone(source: str) -> Backbone:
         with quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(source, **options)
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
-    except Exception as problem:  # whatever a damaged file makes a reader raise
-        raise _unreadable_error(source, problem) from None
+    except Exception as problem:  # a damaged file can raise anything
+        raise unreadable_error(source, problem) from None
     return Backbone(source, config, tokenizer)
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """An opened checkpoint: where the weights lie, the configuration, and the tokenizer."""
+    """An opened checkpoint: the place of its weights, the configuration and the tokenizer."""
 
     source: str
     config: Any
@@ -188,8 +189,8 @@ class Backbone:
         config = change_config(self.config, settings, changes)
         if type(config) not in kind._model_mapping:
             raise BadInput(
-                f"transformers has no {auto} for {config.model_type}, which {self.source} is",
-                cure="take another architecture for this task",
+                f"{self.source} is a {config.model_type}, for which transformers has no {auto}",
+                cure="choose another architecture for this task",
             )
         if auto == "AutoModelForSequenceClassification":
             self._check_end_token()
@@ -206,17 +207,17 @@ class Backbone:
                         ignore_mismatched_sizes=True,
                         output_loading_info=True,
                     )
-            except Exception as problem:  # whatever a damaged file makes a reader raise
-                raise _unreadable_error(self.source, problem) from None
+            except Exception as problem:  # a damaged file can raise anything
+                raise unreadable_error(self.source, problem) from None
         if auto in {BASE_CLASS, "AutoModelForQuestionAnswering"} and hasattr(model, "decoder"):
-            what = f"{self.source} has a decoder ({model.config.model_type}), which this head does not stand on"
-            raise BadInput(what, cure="take an encoder alone")
+            what = f"{self.source} has a decoder ({model.config.model_type}); this task needs an encoder without one"
+            raise BadInput(what, cure="choose an encoder-only checkpoint")
         if loading:
             self._check_weights(model, loading, auto, is_trained=settings.epochs > 0)
         vectors = model.get_input_embeddings().num_embeddings
         if len(self.tokenizer) > vectors:
-            what = f"the tokenizer of {self.source} has {len(self.tokenizer):,} pieces, the model {vectors:,}"
-            raise BadInput(what, cure="take the tokenizer the model was trained with")
+            what = f"the tokenizer of {self.source} has {len(self.tokenizer):,} tokens, the model only {vectors:,}"
+            raise BadInput(what, cure="use the tokenizer the model was trained with")
         return model
 
     def _check_end_token(self) -> None:
@@ -225,8 +226,10 @@ class Backbone:
             return
         ids = self.tokenizer("")["input_ids"]
         if not ids or ids[-1] != self.config.eos_token_id:
-            what = f"{self.source} is an encoder with a decoder ({self.config.model_type}), and its tokenizer ends no text with the end token that classification reads"
-            raise BadInput(what, cure="take an encoder alone, or a tokenizer that adds it")
+            what = f"{self.source} has a decoder ({self.config.model_type}), and its tokenizer does not add the end token that classification reads"
+            raise BadInput(
+                what, cure="choose an encoder-only checkpoint, or a tokenizer that adds the token"
+            )
 
     def _check_weights(
         self, model: Any, loading: Mapping[str, Any], auto: str, *, is_trained: bool
@@ -243,11 +246,11 @@ class Backbone:
         random += [k for k in mismatched if k.startswith(prefix)]
         if random:
             what = f"the weights of {self.source} do not fit its configuration: {list_names(sorted(random))}"
-            raise BadInput(what, cure="give the folder a checkpoint was saved to")
+            raise BadInput(what, cure="pass the folder that the checkpoint was saved to")
         new = sorted([*missing, *mismatched])
         if new and not is_trained and auto != BASE_CLASS:
-            what = f"{self.source} holds no trained head for this task: {list_names(new)} would be random"
-            raise BadInput(what, cure="train it: set epochs above 0")
+            what = f"{self.source} has no trained head for this task: {list_names(new)} would be random"
+            raise BadInput(what, cure="set epochs above 0 to train it")
 
     def order_classes(self, classes: tuple[str, ...], settings: EncoderSettings) -> tuple[str, ...]:
         """The classes in the checkpoint's order where it has the same, else in their own.
@@ -260,8 +263,8 @@ class Backbone:
         if classes and len(set(own)) == len(own) and set(own) == set(classes):
             return own
         if classes and settings.epochs <= 0:
-            what = f"the labels of {self.source} are {list_names(own)}, those of the task {list_names(classes)}"
-            raise BadInput(what, cure="train it: set epochs above 0")
+            what = f"the labels of {self.source} are {list_names(own)}, those of the task are {list_names(classes)}"
+            raise BadInput(what, cure="set epochs above 0 to train it")
         return classes
 
     def check_length(self, length: int) -> None:
@@ -272,7 +275,7 @@ class Backbone:
         if self.config.model_type in SHIFTED_POSITIONS:
             positions -= (self.config.pad_token_id or 0) + 1
         if length > positions:
-            what = f"max_length is {length}, but {self.source} reads no more than {positions} sub-words"
+            what = f"max_length is {length}, but {self.source} reads at most {positions} sub-words"
             raise BadInput(what, cure=f"set max_length={positions}")
 
     @property
@@ -293,14 +296,14 @@ def change_config(config: Any, settings: EncoderSettings, changes: Mapping[str, 
     return copy
 
 
-def _unreadable_error(source: str, problem: Exception) -> BadInput:
-    """What to say where a configuration, a tokenizer or weights cannot be read."""
+def unreadable_error(source: str, problem: Exception, noun: str = "encoder") -> BadInput:
+    """The error for a configuration, a tokenizer or weights that cannot be read."""
     if trainable := NIKAWA_ENCODER.fullmatch(source):
         folders = ", ".join(str(folder) for folder in model_folders())
         train = f"nikawa pretrain CORPUS --language {trainable[2]} --size {trainable[1]} --minutes 8 --out models/{source}"
         return BadInput(
             f"the encoder {source} is not in {folders}",
-            cure=f"train it on text of your own: {train}; or name its folder in {FOLDER_VARIABLE}",
+            cure=f"train it on your own text ({train}), or set {FOLDER_VARIABLE} to its folder",
         )
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [""]
     reason = " ".join(lines[: 2 if lines[0].endswith(":") else 1])
@@ -308,47 +311,49 @@ def _unreadable_error(source: str, problem: Exception) -> BadInput:
         reason = f"{type(problem).__name__}: {reason}"
     if isinstance(problem, ImportError):
         return BadInput(
-            f"{source} needs a package that is not here: {reason}",
-            cure="install it, and start again",
+            f"{source} needs a package that is not installed: {reason}",
+            cure="install it and run the command again",
         )
     if "custom code" in str(problem):
         return BadInput(
-            f"{source} brings code of its own, which is not run",
-            cure="take a checkpoint of an architecture that transformers has",
+            f"{source} contains custom code, which Nikawa does not run",
+            cure="choose an architecture that is part of transformers",
         )
     path = Path(source)
     if path.is_file():
-        return BadInput("is a file, not a folder", file=path, cure="give the folder it lies in")
+        return BadInput(
+            "is a file, not a folder", file=path, cure="pass the folder that contains it"
+        )
     if path.exists() and (path / "work").is_dir() and not (path / CONFIG_FILE).exists():
         return BadInput(
             "the training of this encoder is not finished",
             file=path,
-            cure=f"give the nikawa pretrain command that began it again, with --out {quote(str(path))}: it goes on where it stopped",
+            cure=f"run its nikawa pretrain command again with --out {quote(str(path))}: it resumes where it stopped",
         )
     if path.exists():
         return BadInput(
-            f"the encoder cannot be read: {reason}",
+            f"the {noun} cannot be read: {reason}",
             file=path,
-            cure="give a folder saved by save_pretrained",
+            cure="pass a folder written by save_pretrained",
         )
     if source.startswith("~"):
         return BadInput(
             f"there is no folder {source}",
-            cure="write the folder out: the shell leaves ~ as it is after a colon",
+            cure="write the full path: the shell does not expand ~ after a colon",
         )
     if not REPOSITORY.fullmatch(source):
         return BadInput(
             f"there is no folder {source}",
-            cure="give the folder of an encoder, or its name in the local cache",
+            cure=f"pass the folder of the {noun}, or its name in the local cache",
         )
-    if _is_cached(source):
+    if is_cached(source):
         return BadInput(
             f"{source} in the local cache cannot be read: {reason}",
-            cure=f"fetch it again: hf download {source} --force-download",
+            cure=f"download it again: hf download {source} --force-download",
         )
     return BadInput(
-        f"the encoder {source} is neither a folder nor in the local cache",
-        cure=f"give a folder, or fetch it once: hf download {source}",
+        f"the {noun} {source} is neither a folder nor in the local cache",
+        cure=f"pass a folder, or download it once: hf download {source}",
     )
 
 
@@ -362,10 +367,10 @@ def write_model_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
     from safetensors import SafetensorError
 
     if folder.exists() and not folder.is_dir():
-        raise BadInput("is a file, not a folder", file=folder, cure="choose another place")
+        raise BadInput("is a file, not a folder", file=folder, cure="choose another folder")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise BadInput(
-            "is not empty", file=folder, cure="choose another folder, or say overwrite=True"
+            "is not empty", file=folder, cure="choose another folder, or pass overwrite=True"
         )
     try:
         replace = overwrite or folder.is_dir()
@@ -376,7 +381,7 @@ def write_model_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
         raise BadInput(
             f"the model cannot be written: {reason}",
             file=folder,
-            cure="make room, or choose another place",
+            cure="free some space, or choose another folder",
         ) from None
 
 

@@ -1,8 +1,8 @@
-"""What is refused before training: gold of a wrong shape, and text that a checkpoint cannot read.
+"""Checks before training: gold of the wrong type, and text that a checkpoint cannot read.
 
-A checkpoint of another language, or a tokenizer that loses characters, must not pass for a poor
-model. A vocabulary of another language that falls back on bytes knows every character and reads
-none: each takes three sub-words, where its own language needs one or fewer.
+A checkpoint for another language, or a tokenizer that drops characters, must not look like a weak
+model. A byte-fallback vocabulary of another language covers every character but fits none: each
+takes three sub-words, whereas the vocabulary of the right language needs one or fewer.
 """
 
 from __future__ import annotations
@@ -55,37 +55,37 @@ def check_gold(task: Task, examples: Sequence[Example]) -> None:
     for example, gold in zip(examples, get_gold(task, examples), strict=True):
         if problem := find_gold_problem(task.kind, example, gold):
             what = f"example {example.id!r} has {gold!r} for {task.question!r}, which is {problem}"
-            raise BadInput(what, cure="mend the example, or leave it out")
+            raise BadInput(what, cure="correct the example, or remove it")
 
 
 def find_gold_problem(kind: Kind, example: Example, gold: Any) -> str:
-    """What gold is instead of an answer to this kind of task; empty if nothing is wrong with it.
+    """The fault of a gold value for this kind of task; empty if it is valid.
 
     A text that the example does not show is no problem here: the head refuses it.
     """
     if kind == "similarity":
         is_right = _is_number(gold, Real) and isfinite(gold)
-        return "" if is_right else "no number"
+        return "" if is_right else "not a number"
     if kind == "choice":
         choices = example.inputs.get("choices")
         if not isinstance(choices, list | tuple):
             return ""
         is_right = _is_number(gold, Integral) and 0 <= gold < len(choices)
-        return "" if is_right else f"none of its {len(choices)} choices"
+        return "" if is_right else f"not one of its {len(choices)} choices"
     if kind == "reading":
         if not isinstance(gold, list | tuple):
-            return "no list of answers"
+            return "not a list of answers"
         size = _text_length(example, "context")
         for answer in gold:
             if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
-                return "no list of answers with text and start"
+                return "not a list of answers with text and start"
             start: Any = answer.get("start")
             if not _is_number(start, Integral) or not 0 <= start <= size - len(answer["text"]):
                 return "not inside its context"
         return ""
     if kind == "tagging":
         if not isinstance(gold, list | tuple) or not all(isinstance(s, Span) for s in gold):
-            return "no list of spans"
+            return "not a list of spans"
         size = _text_length(example, "text")
         is_right = all(0 <= span.start < span.end <= size for span in gold)
         return "" if is_right else "not inside its text"
@@ -95,10 +95,10 @@ def find_gold_problem(kind: Kind, example: Example, gold: Any) -> str:
         labels = tree.get("labels")
         is_right = isinstance(heads, list | tuple) and isinstance(labels, list | tuple)
         is_right = is_right and all(_is_number(head, Integral) for head in heads)
-        return "" if is_right else "no tree of heads and labels"
+        return "" if is_right else "not a tree of heads and labels"
     if kind == "dialogue":
-        return "" if isinstance(gold, list | tuple) else "no list of domain-slot-value"
-    return "" if isinstance(gold, str) or gold is None else "no label"
+        return "" if isinstance(gold, list | tuple) else "not a list of domain-slot-value entries"
+    return "" if isinstance(gold, str) or gold is None else "not a label"
 
 
 def _is_number(gold: Any, kind: type) -> bool:
@@ -134,13 +134,13 @@ def check_coverage(work: Work, rows: Rows, examples: Sequence[Example], source: 
     if tokenizer.unk_token_id is not None:
         unknown = int((own == tokenizer.unk_token_id).sum())
     if unknown > MAX_UNKNOWN_SHARE * len(own):
-        what = f"the tokenizer of {source} knows {1 - unknown / len(own):.0%} of the pieces of {work.task.name}"
-        cure = "take a checkpoint of this language, and the segmentation it was trained on"
+        what = f"the tokenizer of {source} knows only {1 - unknown / len(own):.0%} of the tokens of {work.task.name}"
+        cure = "choose a checkpoint for this language, and the segmentation it was trained with"
         raise BadInput(what, cure=cure)
     reader = work.reader
     lost, count = reader.lost, len(ids)
     if not rows.lost:
-        # The head read no characters; only tokenizers that tell places can be asked for them here.
+        # The head reads no characters, so this works only for tokenizers that return offsets.
         before = reader.lost.copy()
         lost, count = before, 0
         if getattr(tokenizer, "is_fast", False):
@@ -148,9 +148,9 @@ def check_coverage(work: Work, rows: Rows, examples: Sequence[Example], source: 
             lost, reader.lost = reader.lost - before, before
     if lost.total() > count * MAX_LOST_SHARE:
         worst = ", ".join(repr(character) for character, _ in lost.most_common(3))
-        what = f"the tokenizer of {source} loses {lost.total():,} characters of {work.task.name}, such as {worst}"
+        what = f"the tokenizer of {source} drops {lost.total():,} characters of {work.task.name}, such as {worst}"
         raise BadInput(
-            what, cure="take a tokenizer that keeps them, or one that says where its pieces stand"
+            what, cure="choose a tokenizer that keeps them, or one that returns token offsets"
         )
 
 
@@ -159,8 +159,8 @@ def check_vectors(model: Any, rows: Rows, source: str) -> None:
     size = model.base_model.get_input_embeddings().num_embeddings
     most = max((int(part.max()) for part in rows.tokens["input_ids"] if len(part)), default=0)
     if most >= size:
-        what = f"the tokenizer of {source} makes the piece {most}, the model has {size:,}"
-        raise BadInput(what, cure="take the tokenizer the model was trained with")
+        what = f"the tokenizer of {source} produces the token id {most}, but the model has {size:,} tokens"
+        raise BadInput(what, cure="use the tokenizer the model was trained with")
 
 
 def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) -> list[str]:
@@ -177,7 +177,7 @@ def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) ->
             rows.cost = sum(map(len, work.reader.ids(parts))) / characters
     language, made_for = detect_language(texts), read_languages(source)
     finding = (
-        f"the vocabulary of {source} takes {rows.cost:.1f} pieces a character of {work.task.name}"
+        f"the vocabulary of {source} needs {rows.cost:.1f} tokens per character of {work.task.name}"
     )
     settings = work.settings
     is_meant = (
@@ -185,9 +185,7 @@ def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) ->
     )
     is_by_bytes = len(work.reader.tokenizer) < MIN_VOCABULARY
     if rows.cost > BYTES_PER_CHARACTER and not is_meant and not is_by_bytes:
-        cure = (
-            f"take an encoder of {_language_name(language)}, or go on with --set any_language=true"
-        )
+        cure = f"choose an encoder for {_language_name(language)}, or continue with --set any_language=true"
         raise BadInput(f"{finding}: it spells this language in bytes", cure=cure)
     notes = []
     if rows.cost > MANY_PER_CHARACTER:
@@ -195,7 +193,7 @@ def check_language(work: Work, rows: Rows, source: str, texts: Sequence[str]) ->
     if language and made_for and language not in made_for:
         languages = list_names(map(_language_name, sorted(made_for)))
         notes.append(
-            f"{source} was made for {languages}, the text of {work.task.name} is {_language_name(language)}"
+            f"{source} was made for {languages}, but the text of {work.task.name} is {_language_name(language)}"
         )
     return notes
 

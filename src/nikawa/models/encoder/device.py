@@ -1,4 +1,4 @@
-"""Where to compute and in which precision; randomness that is put back.
+"""The device, the precision, and a random state that is restored.
 
 Errors of a device are reported in one line.
 """
@@ -43,11 +43,11 @@ def choose_device(settings: DeviceSettings) -> Any:
     except RuntimeError:  # torch lists all the devices it knows of
         raise BadInput(
             f"there is no device {settings.device!r}",
-            cure="set device=auto, cpu, cuda, or cuda:1 for the second card",
+            cure="set device=auto, cpu, cuda, or cuda:1 for the second GPU",
         ) from None
     try:
         probe = torch.zeros(1, device=settings.device)
-        probe.cpu()  # a device may be known and hold nothing
+        probe.cpu()  # torch may list a device that cannot hold a tensor
     except (RuntimeError, AssertionError) as problem:
         raise BadInput(
             f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}",
@@ -63,7 +63,7 @@ def uses_bf16(settings: DeviceSettings, device: Any) -> bool:
 
 @contextmanager
 def seed_torch(seed: int) -> Iterator[None]:
-    """Seed torch inside the block, and put the caller's random state back after it."""
+    """Seed torch inside the block, and restore the caller's random state afterwards."""
     import torch
 
     with torch.random.fork_rng():
@@ -77,21 +77,21 @@ def report_device_errors(settings: Any) -> Iterator[None]:
     import torch
 
     batch = getattr(settings, "batch", None)
-    smaller = f"a smaller batch (now {batch}) with accumulate to match, or " if batch else ""
+    smaller = f"a smaller batch (now {batch}) with a larger accumulate, or " if batch else ""
     cure = f"set {smaller}a smaller max_length"
     try:
         yield
     except torch.cuda.OutOfMemoryError:
-        raise BadInput("the graphics card is out of memory", cure=cure) from None
+        raise BadInput("the GPU is out of memory", cure=cure) from None
     except MemoryError:
-        raise BadInput("the memory is full", cure=cure) from None
+        raise BadInput("the machine is out of memory", cure=cure) from None
     except RuntimeError as problem:
         if "can't allocate memory" in str(problem):
-            raise BadInput("the memory is full", cure=cure) from None
+            raise BadInput("the machine is out of memory", cure=cure) from None
         if not any(word in str(problem) for word in GPU_ERROR_WORDS):
             raise
         first = str(problem).splitlines()[0]
         raise BadInput(
-            f"the graphics card failed: {first}",
-            cure="run the same command again: it goes on where it stopped",
+            f"the GPU failed: {first}",
+            cure="run the same command again: it resumes where it stopped",
         ) from None

@@ -14,7 +14,7 @@ import numpy as np
 from nikawa.models.encoder.batches import LENGTHS, Rows, RowStore
 
 Outputs = Callable[[Any, dict[str, Any]], tuple[Any, ...]]
-"""From a model and a batch to tensors with one entry a row."""
+"""From a model and a batch to tensors with one entry per row."""
 GPU_BATCH_TOKENS, CPU_BATCH_TOKENS = 32768, 2048
 """Sub-words in a batch."""
 

@@ -25,7 +25,7 @@ RUNTIME_SETTINGS = ("device", "checkpoint_steps", "any_language")
 FIRST_METRIC = "first"
 """The value of `best_by` for the task's first metric, whichever it is."""
 MAX_VALUE = 1e9
-"""A number above this is a slip; the limit refuses infinity too."""
+"""A number above this is a mistake; the limit also refuses infinity."""
 
 
 class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,15 +34,15 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     learning_rate: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 3e-5
     """The highest rate, reached at the end of the warm-up."""
     epochs: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 3
-    """0: answer with the head the folder holds."""
+    """0: answer with the head that is in the folder."""
     batch: Annotated[int, msgspec.Meta(ge=1)] = 32
-    """Rows that are learned at a time."""
+    """Rows per batch."""
     accumulate: Annotated[int, msgspec.Meta(ge=1)] = 1
     """Batches whose gradients make one step."""
     warmup: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     """Share of the steps in which the rate rises; then it falls to zero in a straight line."""
     weight_decay: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 0.01
-    """How much weights are drawn to zero; biases and the scales of normalisation layers are not."""
+    """Weight decay; it does not apply to biases and the scales of normalisation layers."""
     clip: Annotated[float, msgspec.Meta(ge=0, le=MAX_VALUE)] = 1.0
     """Largest norm of the gradient; 0: no limit."""
     dropout: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
@@ -84,7 +84,7 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Train an encoder on text that its vocabulary spells in bytes, as that of another language
     does."""
     scratch: bool = False
-    """Random weights instead of the checkpoint's: what pre-training is worth."""
+    """Random weights instead of the checkpoint's, to measure what pre-training adds."""
     lora: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Rank of the low-rank adapters that are trained instead of all weights; 0: train all."""
     head: str = "auto"

@@ -1,4 +1,4 @@
-"""How one batch is learned: plainly, or as a captured CUDA graph for each length; and the
+"""One training step: plain, or as a captured CUDA graph for each length; and the
 optimiser, AdamW.
 
 With bf16 the model computes in bf16 and float32 master weights take the updates. Nothing in a step
@@ -56,7 +56,7 @@ class Steps(ABC):
         self.set_up()
 
     def set_up(self) -> None:  # noqa: B027 - most need nothing
-        """Make what a way of learning needs besides."""
+        """Set up what a subclass needs in addition."""
 
     @abstractmethod
     def start_epoch(self, batches: Sequence[Batch], first: int = 0) -> None:
@@ -112,7 +112,7 @@ class PlainSteps(Steps):
 class GraphSteps(Steps):
     """A captured CUDA graph for each length: gather, forward, backward, clip, update.
 
-    The host only says which graph comes next; the graph itself knows its rows.
+    The host only chooses the next graph; the graph itself knows its rows.
     """
 
     def set_up(self) -> None:
@@ -204,7 +204,7 @@ def learning_rates(settings: EncoderSettings, steps: int) -> list[float]:
 
 
 def has_weight_decay(name: str, parameter: Any) -> bool:
-    """Whether a parameter is drawn to zero: not biases and the scales of normalisation layers."""
+    """Whether weight decay applies: not to biases and the scales of normalisation layers."""
     return bool(parameter.ndim > 1) or not (name.endswith("bias") or "norm" in name.lower())
 
 
@@ -282,7 +282,7 @@ class Optimiser:
         torch._foreach_mul_(gradients, torch.clamp(self.clip / (total + 1e-6), max=1.0))
 
     def state(self) -> dict[str, Any]:
-        """Everything that must come back for the next step to be the same."""
+        """Everything that must be restored for the next step to be the same."""
         state: dict[str, Any] = {"at": self.at}
         for name, master in zip(self.names, self.masters, strict=True):
             state[f"weight/{name}"] = master.detach()

@@ -1,4 +1,4 @@
-"""Text to sub-words with the characters each stands for, and sub-words to framed inputs of one or
+"""Text to sub-words with the characters of each, and sub-words to framed inputs of one or
 two texts.
 """
 
@@ -26,7 +26,7 @@ Framed = tuple[np.ndarray, np.ndarray]
 class Subwords:
     """The sub-words of one text.
 
-    `spans[i]` are the characters sub-word i stands for (empty where none).
+    `spans[i]` are the characters of sub-word i (possibly empty).
     """
 
     ids: list[int]
@@ -53,7 +53,7 @@ class Frame:
         """
         bare = tokenizer("1", add_special_tokens=False)["input_ids"]
         if not bare:
-            raise BadInput("the tokenizer makes nothing of '1'", cure="take another tokenizer")
+            raise BadInput("the tokenizer returns no token for '1'", cure="use another tokenizer")
         alone = tokenizer("1")["input_ids"]
         both = tokenizer("1", "1", return_token_type_ids=True)
         ids, kinds = both["input_ids"], both["token_type_ids"]
@@ -85,7 +85,7 @@ class SubwordReader:
         self._find_words = find_words
         self.frame = Frame.learn(tokenizer, segments)
         self.lost: Counter[str] = Counter()
-        """Characters that no sub-word stands for, of the texts that `read` was called with."""
+        """Characters that no sub-word represents, of the texts that `read` was called with."""
         self.counted: set[str] = set()
         """The rows, by their keys, whose lost characters are in `lost`."""
 
@@ -107,7 +107,7 @@ class SubwordReader:
         return ids
 
     def read(self, texts: Sequence[str]) -> list[Subwords]:
-        """The sub-words of many texts with the characters each stands for, counted in the text as
+        """The sub-words of many texts with the characters of each, counted in the text as
         given.
         """
         if not texts:
@@ -157,7 +157,7 @@ class SubwordReader:
 
     @cached_property
     def digest(self) -> str:
-        """What the tokenizer is known by; ask once its vocabulary is whole."""
+        """A digest of the tokenizer; call this when its vocabulary is complete."""
         fast = getattr(self.tokenizer, "backend_tokenizer", None)
         if fast is not None and hasattr(fast, "to_str"):
             content = fast.to_str()
@@ -198,7 +198,7 @@ class SubwordReader:
 
 
 def cover_text(text: str, words: Iterable[Place]) -> list[Place]:
-    """Words that share no character, with what lies between them: each character but white space is
+    """Words that share no character, and the text between them: each character except white space is
     in one.
 
     Korean morphemes may share a syllable; it stays with the first.
@@ -237,4 +237,6 @@ def _find_part(whole: list[int], part: list[int], start: int) -> int:
     for place in range(start, len(whole) - len(part) + 1):
         if whole[place : place + len(part)] == part:
             return place
-    raise BadInput("the tokenizer changes a text inside a pair", cure="take another tokenizer")
+    raise BadInput(
+        "the tokenizer encodes a text differently inside a pair", cure="use another tokenizer"
+    )

@@ -3,7 +3,7 @@
 A killed training resumes from its last state and ends with the same weights, bit for bit. The state
 file is written whole or not at all.
 
-Low-rank adapters (Hu et al. 2022): small matrices beside the encoder's are trained, and added to
+Low-rank adapters (Hu et al. 2022): small matrices next to the encoder's are trained, and added to
 them afterwards. The head is trained whole. What is saved is a plain checkpoint, whatever was
 trained.
 """
@@ -30,12 +30,12 @@ from nikawa.records import Example, Prediction, Task
 
 STATE_FILE = "training.pt"
 LATER_SETTINGS = {"head": "auto", "best_by": FIRST_METRIC, "any_language": 0}
-"""Settings that older states do not have, with the value that meant the same then."""
+"""Settings that older states do not have, with the equivalent value."""
 SECONDS_WORTH_A_STATE = 10.0
-"""Seconds of work that are worth a state on disk at the end of an epoch."""
+"""Seconds of work after which a state is written at the end of an epoch."""
 STEPS_BETWEEN_REPORTS = 50
-NO_DEV = "there was no dev set to look at: the last state answers, and nothing stops early"
-NO_EVALUATION = "best_by was not used: it goes with keep=best or early_stop"
+NO_DEV = "there is no dev set: the last checkpoint is used, and training does not stop early"
+NO_EVALUATION = "best_by has no effect without keep=best or early_stop"
 
 
 @dataclass
@@ -193,7 +193,7 @@ class TrainingLoop:
         return bool(limit and self._not_better >= limit)
 
     def _finish(self) -> None:
-        """Give the model the state that answers, in float32."""
+        """Load the state that answers into the model, in float32."""
         import torch
 
         model, optimiser = self._training.model, self._optimiser
@@ -253,7 +253,7 @@ def count_updates(total: int, epoch_size: int, accumulate: int) -> int:
 
 
 def training_key(training: TrainingJob) -> str:
-    """What a training is known by: its rows, settings and seed.
+    """The key of a training: its rows, settings and seed.
 
     A state with another key is not resumed.
     """
@@ -274,7 +274,7 @@ def training_key(training: TrainingJob) -> str:
 
 
 def model_key(model: Any) -> str:
-    """What a model is known by before it learns: names, shapes and the first weights of its parts."""
+    """The key of an untrained model: names, shapes and first weights of its parts."""
     digest = blake2b(digest_size=16)
     for name, weights in model.named_parameters():
         digest.update(f"{name}{tuple(weights.shape)}".encode())
@@ -325,9 +325,9 @@ def save_state(
             cause = cause.__cause__ or cause.__context__
         reason = cause.strerror if isinstance(cause, OSError) else ""
         raise BadInput(
-            f"the state of the training cannot be written: {reason or ' '.join(str(problem).split())}",
+            f"the training state cannot be written: {reason or ' '.join(str(problem).split())}",
             file=folder / STATE_FILE,
-            cure="make room, and run the same command again: it goes on from the state before",
+            cure="free some space and run the same command again: it resumes from the previous state",
         ) from None
 
 
@@ -336,7 +336,7 @@ def _copy_to_cpu(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_state(folder: Path, device: Any, keys: Mapping[str, str]) -> SavedState | None:
-    """The state that the training of these keys left, with the random numbers put back; None
+    """The state that the training of these keys left, with the random state restored; None
     without one.
     """
     import torch
@@ -348,9 +348,9 @@ def load_state(folder: Path, device: Any, keys: Mapping[str, str]) -> SavedState
         whole = torch.load(path, map_location=device, weights_only=True)
     except Exception as problem:
         raise BadInput(
-            f"the state of the training cannot be read: {type(problem).__name__}",
+            f"the training state cannot be read: {type(problem).__name__}",
             file=path,
-            cure="remove the file to start again",
+            cure="remove the file to train from the start",
         ) from None
     marks = whole["marks"]
     if marks.get("key") != keys["key"] or marks.get("model", keys["model"]) != keys["model"]:
@@ -403,14 +403,14 @@ def make_evaluation(
 
 
 def find_evaluation_notes(settings: EncoderSettings, has_dev: bool) -> list[str]:
-    """Notes on evaluations that the settings ask for and that were not made."""
+    """Notes on evaluations that the settings request but that did not happen."""
     if evaluates_on_dev(settings):
         return [] if has_dev else [NO_DEV]
     return [] if settings.best_by == FIRST_METRIC else [NO_EVALUATION]
 
 
 def add_adapters(model: Any, settings: EncoderSettings) -> Any:
-    """The model with adapters beside every linear layer of its encoder, which alone are trained
+    """The model with adapters at every linear layer of its encoder; only these are trained
     there.
 
     With `lora=0` the model as it is. Raises BadInput for an architecture without linear layers.
@@ -431,7 +431,7 @@ def add_adapters(model: Any, settings: EncoderSettings) -> Any:
     }
     if not layers:
         raise BadInput(
-            "this architecture has no linear layers to put adapters beside", cure="set lora=0"
+            "this architecture has no linear layers to attach adapters to", cure="set lora=0"
         )
     config = peft.LoraConfig(
         r=settings.lora,
@@ -446,7 +446,7 @@ def add_adapters(model: Any, settings: EncoderSettings) -> Any:
 
 
 def merge_adapters(model: Any) -> None:
-    """Add the adapters to the weights they stand beside, and remove them."""
+    """Merge the adapters into their weights, and remove them."""
     for parent in list(model.modules()):
         for name, part in list(parent.named_children()):
             if hasattr(part, "get_base_layer") and hasattr(part, "merge"):

@@ -57,7 +57,7 @@ class RightHeaded:
         }
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """A chain with a label a word."""
+        """A chain with one label per word."""
         if not self._labels:
             raise not_fitted_error(self.name, task)
         predictions = []
@@ -94,7 +94,7 @@ MODELS = (
     Model("tree-graph", "a first-order graph parser", KINDS, make_graph_parser, GraphSettings),
     Model(
         "right-headed",
-        "every word hangs on the next; labels by tags",
+        "attaches every word to the next one; labels by part of speech",
         KINDS,
         lambda _: RightHeaded(),
     ),

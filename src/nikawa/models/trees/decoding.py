@@ -75,7 +75,7 @@ def best_projective_tree(scores: Floats) -> Ints:
 
 @lru_cache(maxsize=4096)
 def find_splits(n: int, length: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Left ends, right ends, the places each span can be split at, and a number a span."""
+    """Left ends, right ends, the places each span can be split at, and one number per span."""
     left = np.arange(n - length)
     return left, left + length, left[:, None] + np.arange(length)[None, :], np.arange(n - length)
 

@@ -2,7 +2,7 @@
 every label.
 
 A word is a row of atoms (tags and morphemes from its ends, marks around it). A feature joins atoms
-of dependent, head and neighbours, or what lies between the two; it is hashed to a number, so that
+of dependent, head and neighbours, or the text between the two; it is hashed to a number, so that
 no table of names is kept. All arcs of a sentence are worked on together: an array of dependents by
 heads by templates.
 """
@@ -131,7 +131,7 @@ _NONE = tuple(_hash_name(f"{column}<none>") for column in range(9))
 
 
 def sentence_atoms(words: Sequence[Mapping[str, Any]]) -> Atoms:
-    """A row of atoms for the root, then one a word, then one for what is behind the last."""
+    """A row of atoms for the root, then one per word, then one for the place after the last."""
     return np.array([_ROOT, *map(word_atoms, words), _NONE], dtype=np.uint64)
 
 
@@ -180,7 +180,7 @@ def arc_features(atoms: Atoms) -> Ids:
 
 
 def _add_neighbours(templates: Templates, atoms: Atoms, dependent: Atoms, head: Atoms) -> None:
-    """Joins with the tags of the words beside dependent and head."""
+    """Joins with the tags of the words next to dependent and head."""
     n = len(atoms) - 2
     last = atoms[:, LAST]
     d_before = last[:n, None]
@@ -236,7 +236,7 @@ def _places_between(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _count_like(atoms: Atoms, column: int, *, of_head: bool) -> Atoms:
     """For every arc the words between that have the same atom as the head or the dependent; 4
-    stands for more.
+    means four or more.
     """
     n = len(atoms) - 2
     values = atoms[: n + 1, column]

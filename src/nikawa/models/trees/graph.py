@@ -2,7 +2,7 @@
 
 A tree's score is the sum over its arcs of w·f(dependent, head), as in McDonald, Crammer & Pereira
 (2005). The weights make the right head of each word likely, p(h|d) ∝ exp w·f(d, h), by stochastic
-gradient steps whose size shrinks a weight at a time (AdaGrad: Duchi, Hazan & Singer 2011). If no
+gradient steps whose size shrinks for each weight separately (AdaGrad: Duchi, Hazan & Singer 2011). If no
 tree of the examples has a head to the left, as in Korean and Japanese, none is answered. Labels
 come from logistic regression afterwards.
 """
@@ -39,7 +39,7 @@ Scores = NDArray[np.float64]
 Weights = NDArray[np.float32]
 Heads = NDArray[np.int64]
 MAX_CACHE_BYTES = 256 << 20
-"""Bytes of features kept between epochs; those of further sentences are computed anew each time."""
+"""Bytes of features kept between epochs; those of further sentences are computed again each time."""
 NEGLIGIBLE = 1e-3
 """An arc whose probability is off by less teaches nothing."""
 LABEL_STRENGTH = 1.0
@@ -62,7 +62,7 @@ class GraphParser:
         self._labels = LabelClassifier()
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
-        """Learn the arcs, then the labels of right arcs."""
+        """Learn the arcs, then the labels of gold arcs."""
         check_kind(self.name, KINDS, task)
         trees = get_trees(task, examples)
         atoms = [sentence_atoms(get_words(task, example)) for example in examples]
@@ -173,7 +173,7 @@ class ArcLearner:
 
 
 class LabelClassifier:
-    """Logistic regression for the labels of arcs: a row of weights a known feature, a column a
+    """Logistic regression for the labels of arcs: one row of weights per known feature, one column per
     label.
     """
 

@@ -16,7 +16,7 @@ KINDS: tuple[Kind, ...] = ("tree",)
 def get_words(task: Task, example: Example) -> Sequence[Mapping[str, Any]]:
     """The words of a sentence, each with its form and perhaps lemma and pos.
 
-    Where the task hides them, the parts of its text between blanks. Raises BadInput if it hides the
+    If the task hides them, the parts of its text between blanks. Raises BadInput if it hides the
     text too.
     """
     inputs = get_inputs(task, example)
@@ -25,11 +25,11 @@ def get_words(task: Task, example: Example) -> Sequence[Mapping[str, Any]]:
         return words
     if isinstance(inputs.get("text"), str):
         return [{"form": form} for form in inputs["text"].split()]
-    raise BadInput(f"example {example.id!r} has neither words nor text", cure="name other inputs")
+    raise BadInput(f"example {example.id!r} has neither words nor text", cure="choose other inputs")
 
 
 def get_trees(task: Task, examples: Sequence[Example]) -> list[Mapping[str, Any]]:
-    """The gold trees: `heads` (counted from 1, 0 is the root) and `labels`, one of each a word.
+    """The gold trees: `heads` (counted from 1, 0 is the root) and `labels`, one of each per word.
 
     Raises BadInput if a tree does not fit its sentence.
     """
@@ -41,8 +41,10 @@ def get_trees(task: Task, examples: Sequence[Example]) -> list[Mapping[str, Any]
             what = (
                 f"example {example.id!r} has {n} words, {len(heads)} heads and {len(labels)} labels"
             )
-            raise BadInput(what, cure="give every word a head and a label")
+            raise BadInput(what, cure="add a head and a label for every word")
         if any(not 0 <= head <= n or head == place for place, head in enumerate(heads, start=1)):
-            what = f"example {example.id!r} has a head that is no other of its {n} words, nor 0"
-            raise BadInput(what, cure="count words from 1; 0 is the root")
+            what = (
+                f"example {example.id!r} has a head that is neither 0 nor another of its {n} words"
+            )
+            raise BadInput(what, cure="count words from 1, and use 0 for the root")
     return trees

@@ -1,4 +1,4 @@
-"""One file a head: how a kind of task becomes rows, what is learned, and how the answer is read
+"""One file per head: how a kind of task becomes rows, what is learned, and how the answer is read
 back.
 
 Rows are made once for all runs of a process that need the same: a grid and its seeds read a text
@@ -60,10 +60,12 @@ def head_for(task: Task, name: str = "auto") -> Head:
     if name != "auto" and name not in able:
         raise BadInput(
             f"the head {name} does not answer {task.kind} tasks",
-            cure=f"heads that do: {', '.join(able)}",
+            cure=f"use one of: {', '.join(able)}",
         )
     if not able:
-        raise BadInput(f"no head answers {task.kind} tasks", cure=f"kinds: {', '.join(kinds())}")
+        raise BadInput(
+            f"no head answers {task.kind} tasks", cure=f"supported kinds: {', '.join(kinds())}"
+        )
     return next(iter(able.values())) if name == "auto" else able[name]
 
 
@@ -98,6 +100,6 @@ def _digest_row_inputs(head: Head, work: Work, examples: Sequence[Example], lear
         try:
             digest.update(encode([example.id, example.inputs, gold]))
         except UnicodeEncodeError:
-            what = f"example {example.id!r} holds half a character (a lone surrogate)"
+            what = f"example {example.id!r} contains half a character (a lone surrogate)"
             raise BadInput(what, cure="read its file as UTF-8") from None
     return digest.hexdigest()

@@ -1,8 +1,8 @@
 """What a head does, and what several of them share: rows of texts, losses, labels, layers of their
 own.
 
-A head that transformers does not have is a `HeadModel`: the encoder is saved as transformers saves
-it, the head's layers in two files beside it.
+A head that transformers does not have is a `HeadModel`: transformers saves the encoder, and two
+files next to it store the head's layers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from nikawa.models.encoder.subwords import SubwordReader
 from nikawa.records import Example, Kind, Prediction, Task
 
 HEAD_WEIGHTS, HEAD_FILE = "nikawa_head.safetensors", "nikawa_head.json"
-"""Files beside a saved encoder: the weights of the head, and what it learned beside weights."""
+"""Files next to a saved encoder: the weights of the head, and what else it learned."""
 RULED_OUT = -1e9
-"""The score of what may not be answered."""
+"""The score of an answer that is not allowed."""
 
 
 Batch = dict[str, Any]
-"""Tensors by name, each with one entry a row."""
+"""Tensors by name, each with one entry per row."""
 RowOutputs = Sequence[Sequence[np.ndarray]]
 """For each row the arrays that its outputs are."""
 
@@ -49,7 +49,7 @@ class Work:
     classes: tuple[str, ...] = ()
     """The task's classes in the order the model has them; empty: in the task's own."""
     known: Any = None
-    """What a `HeadModel` learned beside weights: tags, slots, values."""
+    """What a `HeadModel` learned in addition to weights: tags, slots, values."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class Head(ABC):
     """The kinds of task that it answers."""
 
     def classes(self, task: Task) -> tuple[str, ...]:
-        """What the model chooses among, for a head with a closed set in the encoder's
+        """The classes, for a head with a closed set in the encoder's
         configuration; empty for others.
         """
         return ()
@@ -73,7 +73,7 @@ class Head(ABC):
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """The checkpoint with this head on it.
 
-        `train` shows what the head must know (an ontology).
+        `train` provides what the head must know (an ontology).
         """
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Head(ABC):
         """
 
     def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
-        """What the answers are read from: tensors with one entry a row.
+        """The tensors that answers are read from, with one entry per row.
 
         These are the logits, unless a head overrides this.
         """
@@ -98,7 +98,7 @@ class Head(ABC):
     def answers(
         self, work: Work, examples: Sequence[Example], rows: Rows, outputs: RowOutputs
     ) -> list[Prediction]:
-        """One prediction an example; `outputs[i]` are the outputs of row i."""
+        """One prediction per example; `outputs[i]` are the outputs of row i."""
 
 
 def model_inputs(batch: Batch) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def model_inputs(batch: Batch) -> dict[str, Any]:
 
 
 def make_text_rows(work: Work, examples: Sequence[Example]) -> Rows:
-    """A row an example: its one text, or its two."""
+    """One row per example: its one text, or its two."""
     sides = []
     for name in work.task.inputs[:2]:
         sides.append(work.reader.ids([get_text(example, name) for example in examples]))
@@ -158,7 +158,7 @@ def mean_cross_entropy(logits: Any, labels: Any) -> Any:
 def gather_vectors(vectors: Any, places: Any) -> Any:
     """The vectors at some places of each row.
 
-    A place that is not there (`IGNORED`) gives the first.
+    A missing place (`IGNORED`) gives the first.
     """
     indexes = places.clamp(min=0)[..., None].expand(-1, -1, vectors.shape[-1])
     return vectors.gather(1, indexes)
@@ -180,8 +180,10 @@ def unknown_label_error(
     work: Work, example: Example, label: Any, labels: Sequence[str]
 ) -> BadInput:
     """The error for an example with a label that the task does not have."""
-    what = f"example {example.id!r} has the label {label!r}, which {work.task.name} does not know"
-    return BadInput(what, cure=f"labels: {list_names(labels)}")
+    what = (
+        f"example {example.id!r} has the label {label!r}, which is not a label of {work.task.name}"
+    )
+    return BadInput(what, cure=f"use one of: {list_names(labels)}")
 
 
 def make_label_prediction(example: str, labels: Sequence[str], logits: np.ndarray) -> Prediction:
@@ -203,7 +205,7 @@ def softmax(values: np.ndarray) -> np.ndarray:
 class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by the type checker
     """An encoder and layers over its vectors.
 
-    `known` is what was learned beside weights (tags, slots, values).
+    `known` is what was learned in addition to weights (tags, slots, values).
 
     `known` must be JSON. A subclass names its `kind`, by which its files are recognised, and what
     `known` must have.
@@ -233,7 +235,7 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
         )
 
     def save_pretrained(self, folder: Path) -> None:
-        """Save the encoder as transformers reads it, and the rest in two files beside it."""
+        """Save the encoder as transformers reads it, and the rest in two files next to it."""
         from safetensors.torch import save_file
 
         self.encoder.save_pretrained(folder)
@@ -248,7 +250,7 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
         (Path(folder) / HEAD_FILE).write_text(text + "\n", encoding="utf-8")
 
     def load_head(self, source: str) -> None:
-        """Take over the weights that were saved beside an encoder.
+        """Load the weights that were saved next to an encoder.
 
         Raises BadInput if they do not fit.
         """
@@ -257,17 +259,19 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
         path = Path(source) / HEAD_WEIGHTS
         try:
             loading = self.load_state_dict(load_file(str(path)), strict=False)
-        except Exception as problem:  # whatever a damaged file makes a reader raise
+        except Exception as problem:  # a damaged file can raise anything
             raise _unreadable_head_error(path, problem) from None
         if any(not name.startswith("encoder.") for name in loading.missing_keys):
-            raise BadInput("the head lacks weights", file=path, cure="save the model again")
+            raise BadInput(
+                "weights of the head are missing", file=path, cure="save the model again"
+            )
 
     @classmethod
     def load_known(cls, backbone: Backbone, settings: EncoderSettings) -> dict[str, Any] | None:
         """What a model of this kind had learned when it was saved with this checkpoint; None where
         none was.
 
-        Raises BadInput if there is none and the checkpoint answers without being trained further.
+        Raises BadInput if there is no such model and the checkpoint answers without further training.
         """
         path = Path(backbone.source) / HEAD_FILE
         known = None
@@ -281,8 +285,8 @@ class HeadModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed
             except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
                 raise _unreadable_head_error(path, problem) from None
         if known is None and settings.epochs <= 0:
-            what = f"{backbone.source} holds no trained head for a {cls.kind}"
-            raise BadInput(what, cure="train it: set epochs above 0")
+            what = f"{backbone.source} has no trained head for a {cls.kind} task"
+            raise BadInput(what, cure="set epochs above 0 to train it")
         return known
 
     @classmethod

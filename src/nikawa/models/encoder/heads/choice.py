@@ -31,28 +31,31 @@ class Choices(Head):
     kinds: tuple[Kind, ...] = ("choice",)
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """One score a choice."""
+        """One score per choice."""
         return backbone.model("AutoModelForMultipleChoice", work.settings)
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row an example, a sequence a choice; the question stands first."""
+        """One row per example, one sequence per choice; the question comes first."""
         choices: list[Sequence[str]] = []
         for example in examples:
             own: Any = example.inputs.get("choices")
             is_list = isinstance(own, list | tuple) and len(own) > 1
             if not is_list or not all(isinstance(choice, str) for choice in own):
-                what = f"example {example.id!r} has no list of two choices or more"
-                raise BadInput(what, cure="give its choices as a list of texts")
+                what = f"example {example.id!r} needs a list of two or more choices"
+                raise BadInput(what, cure="add its choices as a list of texts")
             choices.append(own)
         widths = {len(own) for own in choices} or {2}
         if len(widths) > 1:
             raise BadInput(
-                f"examples have {min(widths)} to {max(widths)} choices", cure="give all as many"
+                f"examples have {min(widths)} to {max(widths)} choices",
+                cure="use the same number in all",
             )
         width = widths.pop()
         choice_ids = work.reader.ids([choice for own in choices for choice in own])
         question_ids: list[list[int]] | None = None
-        if "question" in work.task.inputs:  # else the choices alone: what the question is worth
+        if (
+            "question" in work.task.inputs
+        ):  # otherwise only the choices, to measure what the question adds
             question_ids = work.reader.ids([get_text(e, "question") for e in examples])
         pairs = []
         for i, choice in enumerate(choice_ids):

@@ -2,13 +2,13 @@
 had in training.
 
 Each slot attends to the turns with a query of its own, `c_s = sum_t softmax_t(q_s K h_t / sqrt(d))
-h_t`. A linear layer over `c_s` tells the gate (no value, any value will do, one of the ontology's),
-and its product with a vector for each value of the slot tells which.
+h_t`. A linear layer over `c_s` gives the gate (no value, any value, or a value of the ontology),
+and its product with a vector for each value of the slot gives the value.
 
 KLUE's reference code writes values token by token, which can make ones that no slot has, and keeps
 empty ones; it reads a state entry without hyphens as domain, slot and value at once. Here a value
-is one of the ontology's or there is none (a value that first occurs in the test set cannot be
-found), and an entry that is not `domain-slot-value` is refused. Yes and no are values like others.
+comes from the ontology or is missing (a value that first occurs in the test set cannot be
+found), and an entry that is not `domain-slot-value` is refused. Yes and no are ordinary values.
 The last turns are read where a dialogue is too long.
 """
 
@@ -42,7 +42,7 @@ GATE_NONE, GATE_DONTCARE, GATE_VALUE = range(3)
 
 
 class SlotModel(HeadModel):
-    """An encoder with a gate and a value a slot; `known["slots"]`: the values of every slot."""
+    """An encoder with a gate and one value per slot; `known["slots"]`: the values of every slot."""
 
     kind: ClassVar[str] = "dialogue"
     known_parts: ClassVar[tuple[str, ...]] = ("slots",)
@@ -83,13 +83,13 @@ class Dialogues(Head):
     kinds: tuple[Kind, ...] = ("dialogue",)
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """A gate and a value a slot; slots and values are those of the training examples."""
+        """A gate and one value per slot; slots and values are those of the training examples."""
         return SlotModel.open(
             backbone, work.settings, lambda: {"slots": read_ontology(work.task, train)}
         )
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row an example: its turns, the last at the end, parted as two texts are."""
+        """One row per example: its turns, the last at the end, separated like two texts."""
         before, after = work.reader.frame.one
         between = after[-1:] or before[-1:]
         room = work.settings.max_length - len(before) - len(after)
@@ -149,7 +149,7 @@ def read_ontology(task: Task, examples: Sequence[Example]) -> dict[str, list[str
             slots.setdefault(slot, set()).update({value} - {DONTCARE, NONE})
     if not slots:
         raise BadInput(
-            f"no example of {task.name} has a state", cure="give training examples with states"
+            f"no example of {task.name} has a state", cure="add training examples with states"
         )
     return {slot: sorted(slots[slot]) for slot in sorted(slots)}
 
@@ -179,7 +179,7 @@ def _read_gold_states(work: Work, examples: Sequence[Example]) -> dict[str, np.n
 
 
 def format_state(slots: Sequence[str], gates: Sequence[int], values: Sequence[str]) -> list[str]:
-    """The state as `domain-slot-value`; what is none or empty is left out."""
+    """The state as `domain-slot-value`; empty values are left out."""
     entries = []
     for slot, gate, value in zip(slots, gates, values, strict=True):
         if gate == GATE_DONTCARE:

@@ -7,7 +7,7 @@ is cut where it is farthest from them.
 
 `relation_reads=markers` reads relations from the states of the entity markers (Baldini Soares et
 al. 2019): `W tanh(V [h_subject; h_object])`, with `h` the encoder's state at the marker that opens
-an entity; the first position stands in for an entity that is not shown.
+an entity; the first position is used for an entity that is not shown.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class MarkerModel(HeadModel):
         self.out = torch.nn.Linear(self.hidden, len(known["labels"]))
 
     def forward(self, opens: Any, inputs: dict[str, Any]) -> Any:
-        """A score a relation; `opens`: the places of the two opening markers."""
+        """One score per relation; `opens`: the places of the two opening markers."""
         hidden = self.encoder(**inputs).last_hidden_state
         states = gather_vectors(hidden, opens).flatten(1)
         return self.out(self.dropout(torch.tanh(self.dense(self.dropout(states)))))
@@ -82,7 +82,7 @@ class Relations(Head):
         config = class_config(work.labels)
         labels = list(work.labels)
         holds_head = (Path(backbone.source) / HEAD_FILE).is_file()
-        # a folder that holds a head over the markers answers as such
+        # a folder with a head over the markers answers with that head
         reads_first = work.settings.relation_reads == "cls"
         if reads_first and not (work.settings.epochs <= 0 and holds_head):
             model = backbone.model("AutoModelForSequenceClassification", work.settings, **config)
@@ -104,12 +104,12 @@ class Relations(Head):
         if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
             owner = model if hasattr(model, "config") else encoder
             owner.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-            # with adapters alone the new vectors would never be learned
+            # adapters alone would never train the new vectors
             encoder.get_input_embeddings().weight.grown = True
         return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row an example."""
+        """One row per example."""
         reader = work.reader
         added = set(reader.tokenizer.get_added_vocab())
         marker_ids = set(reader.tokenizer.convert_tokens_to_ids(sorted(added)))
@@ -145,7 +145,7 @@ class Relations(Head):
         return cross_entropy(_compute_scores(model, batch), batch["labels"])
 
     def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
-        """A score a relation."""
+        """One score per relation."""
         return (_compute_scores(model, batch),)
 
     def answers(
@@ -187,7 +187,7 @@ def _get_entity(example: Example, role: str) -> Span:
     text = get_text(example, "text")
     if not isinstance(entity, Span) or not 0 <= entity.start < entity.end <= len(text):
         what = f"example {example.id!r} has no {role} inside its text"
-        raise BadInput(what, cure="give start and end of the entity in characters")
+        raise BadInput(what, cure="set start and end of the entity in characters")
     return entity
 
 
@@ -227,7 +227,7 @@ def insert_markers(
 def _join_particles(
     tokenizer: Any, ids: Sequence[int], marker_ids: set[int], text: str, entities: Sequence[Entity]
 ) -> list[int]:
-    """The sub-words with `##` put back where a marker stands inside a Hangul word: a particle
+    """The sub-words with `##` put back if a marker is inside a Hangul word: a particle
     continues it.
     """
     joined = list(ids)

@@ -49,7 +49,7 @@ class Sequences(Head):
         return backbone.model("AutoModelForSequenceClassification", work.settings, **changes)
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row an example."""
+        """One row per example."""
         rows = make_text_rows(work, examples)
         if learn:
             gold = get_gold(work.task, examples)

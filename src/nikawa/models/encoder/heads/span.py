@@ -1,7 +1,7 @@
-"""The answer as a stretch of the paragraph: a start and an end score a sub-word, over overlapping
+"""The answer as a span of the paragraph: a start and an end score per sub-word, over overlapping
 windows.
 
-The first position stands for "no answer here"; where training has questions without an answer, that
+The first position means "no answer here"; if training has questions without an answer, that
 is an answer too. Positions are kept as characters of the paragraph, so the answer is cut from the
 text itself, never put together again.
 """
@@ -49,7 +49,7 @@ class Spans(Head):
     kinds: tuple[Kind, ...] = ("reading",)
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """Two scores a position; the configuration keeps whether questions may have no answer."""
+        """Two scores per position; the configuration keeps whether questions may have no answer."""
         has_empty = any(not example.gold.get(work.task.question) for example in train)
         may_be_empty = bool(getattr(backbone.config, "answers_may_be_empty", False)) or has_empty
         model = backbone.model(
@@ -62,7 +62,7 @@ class Spans(Head):
         return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row a window; its note: where the paragraph starts in it and the characters of each
+        """One row per window; its note: where the paragraph starts in it and the characters of each
         sub-word.
         """
         shows_question = "question" in work.task.inputs

@@ -5,7 +5,7 @@ KLUE's reference code reads tags back from words and loses its place there: afte
 unknown sub-word the next word takes its tag again, other sub-words of a word with an unknown one
 count for one character each, and what is past the longest input vanishes from the gold answer too.
 Here every sub-word knows its characters, long texts are read in windows that overlap, and gold is
-never cut. A sub-word takes the tag of its first character there; here that of the span that holds
+never cut. A sub-word takes the tag of its first character there; here the tag of the span that contains
 at least half of it.
 """
 
@@ -52,7 +52,7 @@ class Tags(Head):
         )
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row a window; its note: the first sub-word of the window, and the sub-words'
+        """One row per window; its note: the first sub-word of the window, and the sub-words'
         characters.
         """
         texts = work.reader.read([get_text(e, "text") for e in examples])
@@ -85,7 +85,7 @@ class Tags(Head):
         return rows
 
     def loss(self, model: Any, batch: Batch) -> Any:
-        """Cross-entropy over the sub-words that stand for characters."""
+        """Cross-entropy over the sub-words that represent characters."""
         return mean_cross_entropy(model(**model_inputs(batch)).logits, batch["labels"])
 
     def outputs(self, model: Any, batch: Batch) -> tuple[Any, ...]:
@@ -118,9 +118,9 @@ class Tags(Head):
 
 
 def spans_to_tags(places: Sequence[Place], spans: Sequence[Span]) -> list[str]:
-    """The tag of each sub-word, by the characters it stands for.
+    """The tag of each sub-word, by the characters it represents.
 
-    A sub-word that stands for none has the empty tag.
+    A sub-word without characters has the empty tag.
     """
     ordered = sorted(spans, key=lambda span: span.start)
     tags: list[str] = []

@@ -2,7 +2,7 @@
 tree.
 
 Dozat & Manning (2017): a word is the vectors of its two sub-words and the embeddings of its first
-and last part-of-speech tag; the root is a vector of its own. `arc[i, j] = d_i U h_j + u h_j` tells
+and last part-of-speech tag; the root is a vector of its own. `arc[i, j] = d_i U h_j + u h_j` gives
 how well word i depends on j, `label[i, j, l] = d_i U_l h_j + V_l [d_i; h_j] + b_l` under which
 label.
 
@@ -84,7 +84,7 @@ class TreeModel(HeadModel):
     def score_arcs(self, vectors: dict[str, Any], batch: Batch) -> Any:
         """A score for every word and head.
 
-        A word cannot be its own head, nor depend on one that is not there.
+        A word cannot be its own head, nor depend on a missing word.
         """
         words = vectors["arc_word"]
         ones = torch.cat([words, torch.ones_like(words[..., :1])], dim=-1)
@@ -133,7 +133,7 @@ class Trees(Head):
         return TreeModel.open(backbone, work.settings, read_known)
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
-        """A row an example; places, tags, heads and labels a word, to the number of words of the
+        """One row per example; places, tags, heads and labels per word, padded to the number of words of the
         longest.
         """
         sentences = [_get_word_mappings(work.task, example) for example in examples]
@@ -203,7 +203,7 @@ def _place_words(
     first, last = [], []
     for word in words:
         start = len(before) + len(ids)
-        ids += word or [unknown]  # a word the tokenizer makes nothing of still has a place
+        ids += word or [unknown]  # a word without tokens still has a place
         end = min(len(before) + len(ids), room) - 1
         first.append(start if start < room else 0)
         last.append(end if start < room else 0)
@@ -226,7 +226,7 @@ def _get_word_mappings(task: Task, example: Example) -> Sequence[Word]:
     words = get_words(task, example)
     if not all(isinstance(word, Mapping) for word in words):
         raise BadInput(
-            f"example {example.id!r} has a word without a form", cure="give form, lemma and pos"
+            f"example {example.id!r} has a word without a form", cure="add form, lemma and pos"
         )
     return words
 
