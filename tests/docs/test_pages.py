@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,3 +61,25 @@ def test_python_runs(page: Path, tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout
+
+
+def test_the_list_of_commands_names_verbs_and_options_that_exist(
+    nikawa: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    commands = [shlex.split(c) for c in re.findall(r"`nikawa ([a-z][^`]*)`", page)]
+    known = verbs()
+    assert len(commands) > 30
+    helps: dict[str, str] = {}
+    for words in commands:
+        verb = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        assert verb in known, words
+        if verb not in helps:
+            helps[verb] = nikawa(*verb.split(), "--help", COLUMNS="300").stdout
+        for option in (word for word in words if re.match(r"--?[a-z]", word)):
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", helps[verb]), (words, option)
+
+
+def test_the_readme_is_one_screen() -> None:
+    for page in ROOT.glob("README*.md"):
+        assert len(page.read_text("utf-8").splitlines()) <= 50, page
