@@ -350,6 +350,8 @@ def compare(
     >>> [row.system for row in comparison.systems if row.metric == "accuracy"]
     ['gold', 'constant']
     """
+    from msgspec.structs import replace as replace_record
+
     from nikawa.errors import BadInput
     from nikawa.scoring.compare import compare
     from nikawa.scoring.score import ScoreOptions, with_keys
@@ -369,7 +371,7 @@ def compare(
             str(name): [files.answers(one) for one in list_seeds(value)]
             for name, value in systems.items()
         }
-        return compare(
+        result = compare(
             [files.task(one, data) for one in tasks],
             answers,
             split=split,
@@ -378,6 +380,8 @@ def compare(
             rounds=TEST_RESAMPLES if rounds is None else rounds,
             forms=forms,
         )
+        differing = {files.title(pair): ids for pair, ids in result.differing.items()}
+        return replace_record(result, differing=differing)
 
 
 def list_seeds(value: Any) -> list[Any]:

@@ -1,9 +1,8 @@
-"""Results as tables: the text that a Python prompt prints, the HTML that a notebook shows, and pandas.
+"""Show results as tables: text at a Python prompt, HTML in a notebook, and pandas DataFrames.
 
-A result inherits `ShownAsTables` and declares which of its fields is the main table. Tables are made of the fields
-themselves: a tuple of records is a table with a row each, a mapping is a table of names and values, and everything that
-is a single value goes into the line above. Nothing heavy is imported: pandas when `to_pandas` is called, the plots of the report when
-a notebook asks for HTML.
+A result inherits `ShownAsTables` and declares which of its fields is the main table. Tables come from the fields: a tuple
+of records is a table with one row per record, a mapping is a table of names and values, and single values go into the
+line above. Imports are lazy: pandas when you call `to_pandas`, the plots of the report when a notebook asks for HTML.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_ROWS_SHOWN = 12
-"""Rows of a table that the text and the HTML of a result show; `to_pandas()` has all of them."""
+"""Rows of a table that the text and the HTML of a result show; `to_pandas()` has all rows."""
 MAX_CELL_CHARS = 40
-"""Characters of a cell that are shown."""
+"""Maximum characters of a cell."""
 MAX_NAMES_SHOWN = 6
-"""Values of a list that a cell shows."""
+"""Maximum values of a list in a cell."""
 ROUNDING_ERROR = 1e-12
-"""A number below this is shown as 0: it is left over from floating-point arithmetic."""
+"""A smaller number is shown as 0: it is a floating-point residue."""
 STYLE = (
     ".nikawa{--paper:#fdfcf9;--ink:#262420;--soft:#6e695f;--rule:#e5e0d5;--accent:#1d5f8d;--wrong:#b04a0b;--deep:.62;"
     "--c0:#1d5f8d;--c1:#c8551b;--c2:#0b8065;--c3:#98498f;--c4:#8d6a00;--c5:#5a646e;"
@@ -40,6 +39,7 @@ STYLE = (
     ".nikawa table{border-collapse:collapse;margin:.3rem 0 .9rem;color:var(--ink);font-variant-numeric:tabular-nums}"
     ".nikawa caption{text-align:left;color:var(--soft);padding:0 0 .2rem;font-size:.85em}"
     ".nikawa th,.nikawa td{padding:.25rem .9rem .25rem 0;text-align:left;vertical-align:top;border-top:1px solid var(--rule);background:none}"
+    ".nikawa table,.nikawa tr{background:none!important}"  # notebooks colour the rows of tables
     ".nikawa td.number,.nikawa th.number{text-align:right}"
     ".nikawa svg{display:block;max-width:100%;height:auto;margin:.4rem 0 .8rem}"
     ".nikawa svg text{font-size:13px;fill:var(--ink)}.nikawa svg text.soft,.nikawa svg text.group{fill:var(--soft);font-size:12px}"
@@ -53,7 +53,7 @@ STYLE = (
         for i in range(6)
     )
 )
-"""The look of a result in a notebook: the colours of the report page, on its own paper in a light and a dark notebook alike."""
+"""The style of a result in a notebook: the colours of the report page, for light and dark notebooks."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class ResultTable:
     rows: Sequence[Sequence[Any]]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a DataFrame, with every row."""
+        """Return the table as a DataFrame, with every row."""
         return make_frame(self.columns, self.rows)
 
 
 def make_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.DataFrame:
-    """A DataFrame of rows; raises `MissingExtra` where pandas is not installed."""
+    """Return a DataFrame of rows; raise `MissingExtra` if pandas is not installed."""
     try:
         import pandas
     except ImportError:
@@ -80,7 +80,7 @@ def make_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.
 
 
 class ShownAsTables:
-    """A result that shows itself: `repr` as text, `_repr_html_` in a notebook, `to_pandas()` as data.
+    """A result with a display: `repr` as text, `_repr_html_` in a notebook, `to_pandas()` as data.
 
     The text shows the main table; the HTML shows every table and the plots of the report.
     """
@@ -88,38 +88,38 @@ class ShownAsTables:
     __slots__ = ()
 
     main_table: ClassVar[str] = ""
-    """The field that `to_pandas()` gives and the text shows; empty: the first table."""
+    """The field that `to_pandas()` returns and the text shows; empty: the first table."""
     text_tables: ClassVar[int] = 1
     """How many tables the text shows."""
     headline_fields: ClassVar[tuple[str, ...]] = ()
     """The fields of the line above the tables; empty: every single value."""
     shown_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Table to the columns that are shown of it; all of them where it is not named. `to_pandas()` has all in any case."""
+    """Table to its visible columns; other tables show all columns. `to_pandas()` always has all columns."""
     plots_by: ClassVar[str] = ""
-    """`module:function` that draws the plots as SVG. It is looked up when HTML is asked for: results are made below the
-    package that draws them."""
+    """`module:function` that draws the plots as SVG. It is imported when HTML is needed, because results are in a lower
+    layer than the package that draws them."""
 
     def headline(self) -> str:
-        """One line about the result: its single values."""
+        """Return one line about the result: its single values."""
         pairs = list_single_values(self)
         if self.headline_fields:
             pairs = [pair for pair in pairs if pair[0] in self.headline_fields]
         return ", ".join(f"{name} {format_cell(value)}" for name, value in pairs)
 
     def list_tables(self) -> list[ResultTable]:
-        """Every table of the result, the main one first."""
+        """Return every table of the result, the main one first."""
         made = [table for name, value in list_fields(self) if (table := tabulate(name, value))]
         return sorted(made, key=lambda table: table.title != self.main_table)
 
     def shown_tables(self) -> list[ResultTable]:
-        """The tables as people see them: the columns that matter, scores in percent."""
+        """Return the tables for display: the visible columns, scores in percent."""
         return [
             select_columns(table, self.shown_columns.get(table.title))
             for table in self.list_tables()
         ]
 
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
-        """The main table as a DataFrame, or the `table` with that title.
+        """Return the main table as a DataFrame, or the `table` with that title.
 
         Numbers are unrounded, and scores are in the official unit, as in `--json`.
         """
@@ -148,7 +148,7 @@ class ShownAsTables:
 
 
 def select_columns(table: ResultTable, columns: Sequence[str] | None) -> ResultTable:
-    """The table with some of its columns; None keeps all."""
+    """Return the table with some of its columns; None keeps all."""
     if columns is None:
         return table
     places = [table.columns.index(name) for name in columns if name in table.columns]
@@ -157,7 +157,7 @@ def select_columns(table: ResultTable, columns: Sequence[str] | None) -> ResultT
 
 
 def list_fields(result: object) -> Iterator[tuple[str, Any]]:
-    """The fields of a record or dataclass that have a value."""
+    """Return the fields of a record or dataclass that have a value."""
     if is_dataclass(result):
         names = [each.name for each in fields(result)]
     else:
@@ -169,7 +169,7 @@ def list_fields(result: object) -> Iterator[tuple[str, Any]]:
 
 
 def list_single_values(result: object) -> list[tuple[str, Any]]:
-    """The fields that are one value each: numbers, texts, and lists of texts that are not empty."""
+    """Return the fields with a single value: numbers, texts, and non-empty lists of texts."""
     single = []
     for name, value in list_fields(result):
         is_list = isinstance(value, tuple | list) and all(isinstance(one, str) for one in value)
@@ -179,13 +179,13 @@ def list_single_values(result: object) -> list[tuple[str, Any]]:
 
 
 def list_single_columns(result: object) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    """The single values as the columns and the one row of a table."""
+    """Return the single values as a table with one row."""
     pairs = list_single_values(result)
     return tuple(name for name, _ in pairs), [tuple(value for _, value in pairs)]
 
 
 def tabulate(name: str, value: Any) -> ResultTable | None:
-    """A field as a table: records as rows, a mapping as names and values; None for a single or an empty value."""
+    """Return a field as a table: records as rows, a mapping as names and values; None for a single or empty value."""
     if isinstance(value, Mapping) and value:
         inner = list(value.values())
         if all(isinstance(one, Mapping) for one in inner):
@@ -201,7 +201,7 @@ def tabulate(name: str, value: Any) -> ResultTable | None:
     if isinstance(value, tuple | list) and value and isinstance(value[0], msgspec.Struct):
         rows = [dict(list_fields(one)) for one in value]
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        # a column that says nothing about any row only makes the table wide
+        # an empty column only makes the table wider
         columns = [
             key for key in columns if any(row.get(key) not in (None, "", (), {}) for row in rows)
         ]
@@ -212,7 +212,7 @@ def tabulate(name: str, value: Any) -> ResultTable | None:
 
 
 def format_cell(value: Any) -> str:
-    """A value in few characters: `0.8393`, `a, b and 4 more`, `-` for none.
+    """Format a value in few characters: `0.8393`, `a, b and 4 more`, `-` for None.
 
     >>> format_cell(0.839312), format_cell(None), format_cell(1250)
     ('0.8393', '-', '1,250')
@@ -240,18 +240,18 @@ def format_cell(value: Any) -> str:
 
 
 def is_number_column(rows: Sequence[Sequence[Any]], place: int) -> bool:
-    """Whether a column holds numbers, which are aligned at the right."""
+    """Whether a column contains numbers, which are right-aligned."""
     cells = [row[place] for row in rows if row[place] is not None]
     return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
 
 
 def count_columns(text: str) -> int:
-    """The columns of a terminal that a text takes: Japanese and Korean characters take two."""
+    """Return the width of a text on a terminal: Japanese and Korean characters take two columns."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def format_table(table: ResultTable) -> str:
-    """A table as aligned text, the first rows of a long one."""
+    """Format a table as aligned text; a long table is cut."""
     rows = table.rows[:MAX_ROWS_SHOWN]
     cells = [[printable(format_cell(cell)) for cell in row] for row in rows]
     header = [printable(name) for name in table.columns]
@@ -270,7 +270,7 @@ def format_table(table: ResultTable) -> str:
 
 
 def format_table_html(table: ResultTable) -> str:
-    """A table as HTML with everything escaped, the first rows of a long one."""
+    """Format a table as escaped HTML; a long table is cut."""
     rows = table.rows[:MAX_ROWS_SHOWN]
     kinds = [
         ' class="number"' if is_number_column(rows, place) else ""
@@ -297,5 +297,5 @@ def format_table_html(table: ResultTable) -> str:
 
 
 def wrap_html(parts: Sequence[str]) -> str:
-    """The parts of a result as one block with its own style; they are markup already."""
+    """Wrap the parts of a result, which are HTML, in one block with its own style."""
     return f'<style>{STYLE}</style><div class="nikawa">{"".join(parts)}</div>'

@@ -71,3 +71,14 @@ def test_one_analysis_is_a_table(tmp_path: Path) -> None:
 
 def test_agreement_lists_its_functions_alone() -> None:
     assert dir(nk.agreement) == sorted(nk.agreement.__all__)
+
+
+def test_no_temporary_path_is_shown() -> None:
+    nli = nk.load("mini-ja").filter(lambda example: "label" in example.gold)
+    gold = {example.id: example.gold["label"] for example in nli["dev"]}
+    other = dict.fromkeys(gold, "neutral")
+    result = nk.compare({"A": gold, "B": other}, task=nli, rounds=100)
+    assert list(result.differing) == ["mini-ja: A against B"]
+    for shown in (result, nk.score(nli, gold), nk.agree(JUDGEMENTS), nk.aggregate(JUDGEMENTS)):
+        assert "nikawa-" not in repr(shown)
+        assert "/tmp" not in shown._repr_html_()
