@@ -385,7 +385,7 @@ def test_columns_are_no_persons(files: tuple[str, str], options: AggregateOption
 
 
 def test_only_published_data_has_a_published_way(files: tuple[str, str]) -> None:
-    with pytest.raises(BadInput, match="no published dataset"):
+    with pytest.raises(BadInput, match="not a published dataset"):
         aggregate(files[0], options=AggregateOptions(as_published=True))
 
 
@@ -405,7 +405,7 @@ def test_workers_and_known_answers(files: tuple[str, str], tmp_path: Path) -> No
     with pytest.raises(BadInput, match="no worker has the figure of"):
         report_workers(files[0], None, AggregateOptions(exclude=("r<0.8",)))
     write_records(tmp_path / "bare.jsonl", [Example(id="i0", inputs={"text": "灯がともる。"})])
-    with pytest.raises(BadInput, match="holds no gold"):
+    with pytest.raises(BadInput, match="contains no gold"):
         read_known(tmp_path / "bare.jsonl", "label")
 
 
@@ -482,7 +482,7 @@ def test_people_against_people(files: tuple[str, str]) -> None:
         ).by_worker
         == {}
     )
-    with pytest.raises(BadInput, match="which task"):
+    with pytest.raises(BadInput, match="the task of the answers"):
         score_humans(files[0], None, AggregateOptions())
 
 

@@ -123,7 +123,7 @@ def test_what_is_refused() -> None:
 
 def test_free_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nikawa.aggregation.verdicts.MAX_COUNT_CELLS", 10)
-    with pytest.raises(BadInput, match="is this free text"):
+    with pytest.raises(BadInput, match="not free text"):
         MajorityVote().fit(ROWS)
 
 

@@ -197,7 +197,7 @@ def test_one_answer_throughout_is_undefined() -> None:
         ([(1, "a", "x"), (2, "a", "y")], "no item has two answers"),
         ([(1, "a", ["x"]), (1, "b", ["x"])], "an answer is a list or a mapping"),
         ([(1, "a", ((0, 3, "PS"),)), (1, "b", ((0, 3, "PS"),))], "are spans; measure spans with"),
-        (np.zeros(3), "has two dimensions, this one 1"),
+        (np.zeros(3), "has two dimensions, this one has 1"),
         (5, "a int contains no judgements"),
     ],
 )
@@ -209,9 +209,9 @@ def test_what_is_refused(data: Any, message: str) -> None:
 def test_a_level_and_a_measure_that_do_not_fit() -> None:
     with pytest.raises(UnknownName, match="there is no level 'nomial'"):
         krippendorff_alpha(TRIPLES, "nomial")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="are no numbers"):
+    with pytest.raises(BadInput, match="are not numbers"):
         krippendorff_alpha([(1, "a", "x"), (1, "b", "y")], "interval")
-    with pytest.raises(BadInput, match="30 workers compares too many pairs"):
+    with pytest.raises(BadInput, match="30 workers make too many pairs"):
         cohen_kappa([(1, worker, "x") for worker in range(30)])
     for data, counts in ((None, None), (TRIPLES, FLEISS)):
         with pytest.raises(BadInput, match="needs judgements or counts"):

@@ -128,7 +128,7 @@ def test_a_tie_is_dropped_by_the_limit_it_does_not_reach() -> None:
 
 @pytest.mark.parametrize("text", ["", "prefer", "prefer:", "drop:e", "toss"])
 def test_wrong_tie_rules(text: str) -> None:
-    with pytest.raises(BadInput, match="no way to settle ties"):
+    with pytest.raises(BadInput, match="not a way to settle ties"):
         Ties.parse(text)
 
 
@@ -158,7 +158,7 @@ def test_decisions_override_or_settle_ties() -> None:
     assert decide(voted, {"i0": "n", "i2": "n"}).without is voted
     numbered = apply_rule(table([0, 1], [1, 1]), "majority")
     assert decide(numbered, {"i0": "0"}).answers() == [0, 1]
-    with pytest.raises(BadInput, match="none that workers gave"):
+    with pytest.raises(BadInput, match="not an answer that workers gave"):
         decide(voted, {"i0": "x"}, is_checked=False)
     assert decide(voted, {"i0": "x"}).answers() == ["x", None, "e"]  # a form let it through
 
@@ -252,7 +252,7 @@ def test_models_of_workers_decide(rule: str) -> None:
 
 
 def test_numbers_are_refused_where_labels_are() -> None:
-    with pytest.raises(BadInput, match="are no numbers"):
+    with pytest.raises(BadInput, match="are not numbers"):
         apply_rule(table("en"), "mean")
 
 
@@ -292,21 +292,21 @@ def test_klue_sts_labels() -> None:
     ("text", "said"),
     [
         ("majorty", "did you mean 'majority'"),
-        ("half", "does not say what decides"),
-        ("first", "does not say what decides"),
+        ("half", "has no deciding step"),
+        ("first", "has no deciding step"),
         ("majority+mean", "cannot follow"),
         ("majority+round:1", "not for labels"),
         ("mean+only:a", "not for numbers"),
         ("mean+binary:3+round:1", "must come last"),
-        ("votes", "no threshold"),
-        ("votes:5/3", "no threshold"),
-        ("votes:0", "no threshold"),
+        ("votes", "not a threshold"),
+        ("votes:5/3", "not a threshold"),
+        ("votes:0", "not a threshold"),
         ("mean+variance", "lacks a limit"),
         ("mean+variance<x", "needs a number"),
         ("mean+round", "lacks a value"),
         ("mean+round:x", "whole number"),
         ("majority:3", "takes no value"),
-        ("", "not known"),
+        ("", "unknown step"),
     ],
 )
 def test_wrong_rules_are_refused(text: str, said: str) -> None:

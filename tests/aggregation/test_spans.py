@@ -64,7 +64,7 @@ def test_other_rules_are_not_for_spans(rule: str) -> None:
 def test_ties_between_spans() -> None:
     table = table_of((A,), ())
     assert apply_rule(table, "majority", "drop").by_step() == {"ties:drop": 1}
-    with pytest.raises(BadInput, match="prefers no label"):
+    with pytest.raises(BadInput, match="cannot prefer a label"):
         apply_rule(table, "majority", "prefer:A")
 
 

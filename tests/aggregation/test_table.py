@@ -52,7 +52,7 @@ def test_numbers_are_sorted_by_size() -> None:
 
 
 def test_labels_are_no_numbers() -> None:
-    with pytest.raises(BadInput, match=r"are no numbers \(such as 'no'\); use the nominal level"):
+    with pytest.raises(BadInput, match=r"are not numbers \(such as 'no'\); use the nominal level"):
         _ = Table.from_judgements(ROWS).values
 
 
@@ -86,7 +86,7 @@ def test_a_worker_answers_once(scattered: bool) -> None:
 
 def test_the_question_must_be_clear() -> None:
     both = [*ROWS, *judged(("a", "w1", 3), question="score")]
-    with pytest.raises(BadInput, match="several questions: label, score; say which one"):
+    with pytest.raises(BadInput, match="several questions: label, score; choose one"):
         Table.from_judgements(both)
     assert len(Table.from_judgements(both, "score")) == 1
 

@@ -148,7 +148,7 @@ def test_exclusion_tells_what_it_changes() -> None:
 
 @pytest.mark.parametrize("text", ["r", "rr<0.8", "r<x", "r=0.8"])
 def test_wrong_limits(text: str) -> None:
-    with pytest.raises(BadInput, match=r"is no limit|could not"):
+    with pytest.raises(BadInput, match=r"is not a limit|could not"):
         Limit.parse(text)
 
 

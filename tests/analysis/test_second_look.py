@@ -113,7 +113,7 @@ def test_from_suspects_to_amended_gold() -> None:
     new = {e.id: e.gold["label"] for e in load("harbour-next").splits["test"]}
     assert new == {f"h{n}": LABELS[n % 3] for n in range(60, 90)}
     assert load("harbour-next").version == "1.1"
-    assert "1 of 1 stored scores move" in told or "stored scores move" in told
+    assert "1 of 1 stored scores change" in told or "stored scores change" in told
     lineage = command(f"nikawa lineage test/h{WRONG[0]} --in harbour-next")
     assert "3 workers" in lineage
 
@@ -135,7 +135,7 @@ def test_labels_that_people_confirm_are_nothing_to_amend(tmp_path: Path) -> None
     Path("answers.csv").write_text("\n".join(rows) + "\n", "utf-8")
     words = "--map example=example,worker=worker,answer=label --question label --rule majority"
     command(f"nikawa aggregate answers.csv {words} --out looked")
-    with pytest.raises(BadInput, match="all 4 answers that were looked at again stay as they are"):
+    with pytest.raises(BadInput, match="all 4 reviewed answers stay as they are"):
         command("nikawa build --amend harbour --relabel looked --out next")
     Path("answers.csv").write_text(
         "\n".join(rows).replace("h1,a,contradiction", "h1,a,neutral") + "\n", "utf-8"

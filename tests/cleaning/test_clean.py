@@ -173,7 +173,7 @@ def test_written_whole_or_not_at_all(text: Path, tmp_path: Path) -> None:
         (CleanOptions(settings=Settings(min_length=9, max_length=8)), "no length"),
         (CleanOptions(steps=("htlm",)), "did you mean 'html'"),
         (CleanOptions(settings=Settings(language="zh")), "language"),
-        (CleanOptions(removed=Path("news.txt"), overwrite=True), "both read and written"),
+        (CleanOptions(removed=Path("news.txt"), overwrite=True), "both input and output"),
         (CleanOptions(reading=ReadOptions(encoding="klingon")), "no encoding"),
     ],
 )
@@ -191,7 +191,7 @@ def test_files_that_do_not_go_together(text: Path, tmp_path: Path) -> None:
     other.write_text("橋のそばの店で花を買った。\n", "utf-8")
     with pytest.raises(BadInput, match="different languages"):
         clean([text, other], tmp_path / "c.jsonl")
-    with pytest.raises(BadInput, match="named twice"):
+    with pytest.raises(BadInput, match="given twice"):
         clean([text, text], tmp_path / "c.jsonl")
 
 

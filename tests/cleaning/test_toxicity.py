@@ -43,7 +43,7 @@ def test_a_command(tmp_path: Path) -> None:
         ("print('high')", "wrote 'high' for sentence 1"),
         ("print(0.5)", "1 scores for 2 sentences"),
         ("print('nan'); print(1)", "2 scores for 2 sentences"),
-        ("sys.exit('no model')", "ended with status 1 and said: no model"),
+        ("sys.exit('no model')", "exited with status 1: no model"),
     ],
 )
 def test_a_bad_command_is_told(tmp_path: Path, body: str, why: str) -> None:
@@ -52,7 +52,7 @@ def test_a_bad_command_is_told(tmp_path: Path, body: str, why: str) -> None:
 
 
 def test_no_command() -> None:
-    with pytest.raises(BadInput, match="cannot be run"):
+    with pytest.raises(BadInput, match="cannot run"):
         command_scorer("no-such-program-here")(["a"])
     with pytest.raises(BadInput, match="empty"):
         command_scorer(" ")

@@ -159,7 +159,7 @@ def test_examples_of_every_kind_in_both_languages() -> None:
 def test_check_finds_nothing() -> None:
     outcome = acts.check_data()
     assert outcome.tables[0].rows == (("mini-ja", 116, 0, 0), ("mini-ko", 116, 0, 0))
-    assert outcome.lines == ("Nothing to complain of.",)
+    assert outcome.lines == ("No problems found.",)
 
 
 def test_check_leaves_the_users_data_alone(monkeypatch: pytest.MonkeyPatch) -> None:

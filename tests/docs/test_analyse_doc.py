@@ -38,8 +38,8 @@ def test_the_page_runs_from_top_to_bottom(
     assert "Partial inputs against the majority" in shown
     assert "mini-ja-nli char-linear accuracy" in capsys.readouterr().out
     assert (tmp_path / "macro" / "index.json").is_file()
-    assert "2 answers were looked at again: 1 stay, 1 change" in shown
-    assert "To have workers look at suspects again: nikawa collect new second-look" in shown
+    assert "2 answers were reviewed: 1 stay, 1 change" in shown
+    assert "To have workers check the suspected labels: nikawa collect new second-look" in shown
 
 
 def test_the_types_it_names_exist() -> None:

@@ -111,8 +111,8 @@ def test_bad_input(text: Path, captions: Path, tmp_path: Path) -> None:
         ("gredy", text, PairOptions(), "did you mean 'greedy'"),
         ("greedy", text, PairOptions(rouge="3"), "no ROUGE '3'"),
         ("greedy", text, PairOptions(units="jaa"), "no analyser"),
-        ("same-image", text, PairOptions(), "names no image"),
-        ("same-image", captions, PairOptions(field="picture"), "names no picture"),
+        ("same-image", text, PairOptions(), "has no image"),
+        ("same-image", captions, PairOptions(field="picture"), "has no picture"),
         ("round-trip", text, PairOptions(), "no translator"),
         ("greedy", tmp_path / "none.txt", PairOptions(), "no such file"),
         ("greedy", text, PairOptions(out=text), "already exists"),
@@ -124,7 +124,7 @@ def test_bad_input(text: Path, captions: Path, tmp_path: Path) -> None:
 def test_a_record_without_text(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     write_records(path, [Example(id="1", inputs={"question": "何か"})])
-    with pytest.raises(BadInput, match="holds no text"):
+    with pytest.raises(BadInput, match="contains no text"):
         pair("greedy", path)
 
 
@@ -189,7 +189,7 @@ def test_what_was_taken_and_what_shares_nothing_is_told(tmp_path: Path) -> None:
     report = pair("greedy", path, options=PairOptions(out=out))
     assert report.mean == 0
     taken, nothing = report.notes
-    assert taken == "of 6 records premise was used as the sentence, not hypothesis"
+    assert taken == "in 6 records premise was used as the sentence, not hypothesis"
     assert nothing.startswith("3 of 3 pairs share no unit")
     assert "--units characters" in nothing
     assert all(set(e.meta) == {"source", "pairing", "rouge"} for e in read_examples(out))

@@ -418,7 +418,7 @@ def test_the_command_amends(jnli: str, fix: Any, answers: Any, tmp_path: Path) -
     assert msgspec.json.decode(again.stdout)["release"]["version"] == "1.2"
     assert CliRunner().invoke(app(), [*words, "--overwrite", "--quiet"]).stdout == ""
     lacking = CliRunner().invoke(app(), ["build", "--amend", jnli, "--out", "x"])
-    assert "say --relabel FILE" in str(lacking.exception)
+    assert "pass --relabel FILE" in str(lacking.exception)
 
 
 def test_a_folder_can_be_amended_in_place(jnli: str, fix: Any) -> None:

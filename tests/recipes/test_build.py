@@ -331,7 +331,7 @@ def test_a_change_runs_what_depends_on_it_alone(run: Any, sheet: Path, config: P
     RAN.clear()
     config.write_text('lines = "lines.txt"\nlicence = "CC0"\n', "utf-8")
     with pytest.raises(
-        BadInput, match=r"holds the release 1\.0 of other items or settings; say --overwrite"
+        BadInput, match=r"contains the release 1\.0 of other items or settings; pass --overwrite"
     ):
         run()
     assert run(overwrite=True).released.fresh
@@ -348,7 +348,7 @@ def test_a_change_runs_what_depends_on_it_alone(run: Any, sheet: Path, config: P
     report = run(overwrite=True)
     assert RAN == {"short": 1, "picked": 1, "labelled": 1, "parted": 1}
     assert sum(report.released.splits.values()) == 6
-    assert "6 answers were about items" in report.stages[2].notes[0]
+    assert "6 answers were about other items" in report.stages[2].notes[0]
 
 
 def test_a_changed_source_is_noticed(run: Any, tmp_path: Path) -> None:
@@ -436,12 +436,10 @@ def test_two_builds_of_one_folder_are_refused(run: Any, config: Path, tmp_path: 
 
 
 def test_missing_sources_are_named(config: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match='names no file of lines; write lines = "FILE"'):
+    with pytest.raises(BadInput, match='does not set lines; add lines = "FILE"'):
         build(RECIPE, tmp_path / "out")
     (tmp_path / "empty.toml").touch()
-    with pytest.raises(
-        BadInput, match=r"empty\.toml: the config of .* names no file of lines; wri"
-    ):
+    with pytest.raises(BadInput, match=r"empty\.toml: the config of .* does not set lines; add"):
         build(RECIPE, tmp_path / "out", BuildOptions(config=tmp_path / "empty.toml"))
     (tmp_path / "lines.txt").unlink()
     with pytest.raises(BadInput, match=r"lines\.txt: no such file; correct lines in .*moods\.toml"):
@@ -452,7 +450,7 @@ def test_missing_sources_are_named(config: Path, tmp_path: Path) -> None:
 def test_other_datasets_are_left_alone(run: Any, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "card.json").write_text("{}", "utf-8")
-    with pytest.raises(BadInput, match="holds a dataset that no build made"):
+    with pytest.raises(BadInput, match="contains a dataset that no build made"):
         run(simulate=1)
     assert (tmp_path / "out" / "card.json").read_text("utf-8") == "{}"
 

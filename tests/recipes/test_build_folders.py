@@ -166,7 +166,7 @@ def replace_run(stage: Stage | Ask) -> Stage:
 def test_another_name_is_another_release(run: Any, config: Path, tmp_path: Path) -> None:
     run(simulate=1)
     config.write_text('lines = "lines.txt"\nname = "mine"\n', "utf-8")
-    with pytest.raises(BadInput, match=r"holds the release 1\.0 of other items or settings"):
+    with pytest.raises(BadInput, match=r"contains the release 1\.0 of other items or settings"):
         run(simulate=1)
     run(simulate=1, overwrite=True)
     assert load(str(tmp_path / "out")).name == "mine"
@@ -245,7 +245,7 @@ def test_a_folder_with_another_dataset_is_refused_before_anybody_is_asked(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "card.json").write_text("{}", "utf-8")
-    with pytest.raises(BadInput, match="holds a dataset that no build made"):
+    with pytest.raises(BadInput, match="contains a dataset that no build made"):
         run()
     assert not (tmp_path / "out" / "people").exists()
 

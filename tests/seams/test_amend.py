@@ -77,6 +77,6 @@ def test_runs_on_test_do_not_move_by_corrections_in_dev(nikawa: Nikawa, runs: st
 
 def test_a_run_that_is_wrong_before_and_after_does_not_move(nikawa: Nikawa, runs: str) -> None:
     printed, changelog = amend(nikawa, runs, f"test/t1,{N}")
-    reason = "majority does not move on test of trains: its answers to the corrected items are wrong under both versions"
+    reason = "majority does not change on test of trains: its answers to the corrected items are wrong under both versions"
     assert reason in changelog
     assert reason in " ".join(printed.split())

@@ -192,8 +192,8 @@ def test_a_release_says_which_splits_got_nothing(nikawa: Run, tmp_path: Path) ->
         assert done.returncode == 0, done.stderr
         return done.stderr
 
-    assert "nothing came into dev, test: " in warn("0.98,0.01,0.01")
-    assert "nothing came into" not in warn("rest,0,0")
+    assert "no example is in dev, test: " in warn("0.98,0.01,0.01")
+    assert "no example is in" not in warn("rest,0,0")
 
 
 def test_a_build_that_ends_with_nothing_names_every_stage_that_lost_all(

@@ -83,7 +83,7 @@ def test_the_scheme_is_that_of_the_last_proxy(proto: str, scheme: str) -> None:
 
 
 def test_networks_that_are_none_are_bad_input() -> None:
-    with pytest.raises(BadInput, match="no address"):
+    with pytest.raises(BadInput, match="not an address"):
         Networks(["nginx"])
 
 

@@ -89,7 +89,7 @@ def test_a_part_of_size_zero_stays_empty_and_large_groups_are_refused() -> None:
     assert parts["dev"] == []
     one = [Example(id=str(n), inputs={}, gold={"label": "a"}, group="g") for n in range(9)]
     other = [Example(id="o", inputs={}, gold={"label": "a"}, group="h")]
-    with pytest.raises(BadInput, match="'g' holds 9 examples, more than any part"):
+    with pytest.raises(BadInput, match="'g' has 9 examples, more than any part"):
         WAY.split([*one, *other], parse_sizes("0.5,0.5", 10), SplitterSettings())
 
 

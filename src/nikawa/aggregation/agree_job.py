@@ -48,7 +48,7 @@ class AgreeOptions:
     question: str | None = None
     """The question to measure; None where the judgements answer only one."""
     level: str | None = None
-    """nominal, ordinal, interval or ratio; all that fit where it is not said."""
+    """nominal, ordinal, interval or ratio; by default all that fit."""
     by: tuple[str, ...] = ()
     """What to slice by: `tag`, or keys of the examples' meta."""
     author: str | None = None
@@ -112,7 +112,7 @@ class AgreeReport(ShownAsTables, Record, frozen=True, kw_only=True):
     distribution: dict[str, int]
     """Answers by category, spans by label; empty where there are very many."""
     missing: int
-    """Judgements without an answer, which count nowhere."""
+    """Judgements without an answer, which are not counted."""
     workers_are: str
     """`persons`, or `columns` where a worker is only a column of the file."""
     form: str
@@ -120,10 +120,10 @@ class AgreeReport(ShownAsTables, Record, frozen=True, kw_only=True):
     resamples: int
     seed: int
     notes: tuple[Note, ...] = ()
-    """What was odd about the file."""
+    """Oddities of the file."""
     slices: tuple[Slice, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What to know about the measures of spans, and about items that lack answers."""
+    """Notes on the measures of spans, and about items that lack answers."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,7 +3,7 @@
 In addition to alpha (see `alpha`) and the kappas (see `kappa`), these are plain shares. A majority is an answer of more than half
 the workers of an item, but not of all: those items are unanimous. An item that lacks answers is `incomplete`, neither of
 them: a blank is not a vote. The planned number is given (`Table.each`) or estimated: where nearly all items have an
-answer of every worker, each worker was to answer all; else two make an item. The variance of an item is that of its own
+answer of every worker, each worker should answer every item; otherwise two answers are enough. The variance of an item is that of its own
 answers (divided by their number, not by one less).
 """
 
@@ -36,7 +36,7 @@ from nikawa.errors import BadInput, unknown
 AUTHOR = "author"
 """The worker taken for the author of the items where a table has one of that name."""
 MIN_SHARE_CROSSED = 0.9
-"""Share of items with an answer of every worker from which on each worker is taken to have been asked about all."""
+"""Minimum share of items with answers of all workers for the assumption that every worker should answer every item."""
 
 
 def measures(

@@ -38,7 +38,7 @@ from nikawa.records import Judgement, Span
 
 @dataclass(frozen=True)
 class Decision:
-    """What a person decided about an item."""
+    """The decision of a person about an item."""
 
     example: str
     question: str

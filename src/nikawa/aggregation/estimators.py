@@ -32,7 +32,7 @@ TIE_RULES: tuple[TieRule, ...] = ("first", "drop")
 
 
 class Estimator:
-    """What the three estimators share; `fit` sets the attributes whose names end in an underscore."""
+    """Parts that the three estimators share; `fit` sets the attributes whose names end in an underscore."""
 
     labels_: Any
     """The label of each item."""
@@ -184,7 +184,7 @@ class DawidSkene(FittedModel):
 
 
 class MACE(FittedModel):
-    """MACE: a worker either knows the answer, or guesses from habits of their own.
+    """MACE: a worker either knows the answer, or guesses by their own habits.
 
     - `skills_`: how probable it is that a worker knows the answer; crowd-kit's spamming is one minus this.
     - `thetas_`: what a worker answers when guessing, by worker and label.
@@ -213,7 +213,7 @@ class MACE(FittedModel):
 
 
 class OutputForm:
-    """How results are handed back: as pandas objects where a pandas DataFrame was given, else as dictionaries."""
+    """How results are returned: as pandas objects if a pandas DataFrame was passed, else as dictionaries."""
 
     def __init__(self, data: Any) -> None:
         is_pandas = type(data).__module__.partition(".")[0] == "pandas"

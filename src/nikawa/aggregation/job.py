@@ -76,13 +76,13 @@ class AggregateOptions:
     """`override`: a decision is the gold whatever the votes; `ties`: where the rule makes none of them. None: as the
     project that took the decision says, and `override` where nothing says it."""
     exclude: tuple[str, ...] = ()
-    """Limits on workers, such as `r<0.80`; who is beyond one is left out."""
+    """Limits on workers, such as `r<0.80`; workers beyond a limit are excluded."""
     known: Path | None = None
     """Answers that are right, for limits on accuracy."""
     as_published: bool = False
     """Only the answers that a published dataset's own gold was made from."""
     columns: bool = False
-    """Whether workers are only columns, where the file does not tell."""
+    """Whether workers are only columns, if the file does not say so."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
     """How a file of judgements is read."""
     hidden: bool = False

@@ -1,4 +1,4 @@
-"""MACE: a worker either knows the answer, or guesses from habits of their own.
+"""MACE: a worker either knows the answer, or guesses by their own habits.
 
     p(answer a | true t) = know[w] · [a = t] + (1 - know[w]) · guess[w, a]
 

@@ -23,7 +23,7 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 NOMINAL: Level = "nominal"
 MAX_CATEGORIES = 40
-"""Categories above which no row of counts an item is kept, and kappas are left out.
+"""Categories above which no row of counts per item is kept, and kappas are left out.
 
 Chance agreement of free answers says nothing.
 """
@@ -95,7 +95,7 @@ class WeighedMeasure:
     items: int
     """How many items there are."""
     weigh: Callable[[Floats], float]
-    """The measure under one weight an item."""
+    """The measure under one weight per item."""
     groups: NDArray[np.int64] | None = None
     """The group of each item, where groups are drawn instead of items."""
 

@@ -1,7 +1,7 @@
 """What `nikawa aggregate` reports of the gold it made, and the folder it writes.
 
 The folder holds `examples.jsonl` (with the known examples, and the judgements in a file next to it) or `gold.jsonl`;
-`items.jsonl`, a reason an item; `adjudicate.tsv`, a sheet of ties to fill in and give back; `skills.jsonl` of a model of
+`items.jsonl`, one reason per item; `adjudicate.tsv`, a sheet of ties to fill in and give back; `skills.jsonl` of a model of
 workers; `remarks.jsonl`, workers' comments and reports; `agreement.json`; `summary.json`.
 """
 
@@ -86,13 +86,13 @@ class RemarkCounts(Record, frozen=True, kw_only=True):
     comments: int
     """Answers that a worker wrote a comment on."""
     reports: dict[str, int]
-    """Items that workers handed back, by the reason they gave."""
+    """Items that workers reported, by reason."""
     reported_items: tuple[str, ...]
     """The first of the items that were reported."""
 
 
 class RuleReport(Record, frozen=True, kw_only=True):
-    """What one rule made."""
+    """The result of one rule."""
 
     question: str
     """The question the gold is written under."""
@@ -136,7 +136,7 @@ class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     excluded: tuple[Any, ...] = ()
     """What leaving workers out changed: one `ExclusionEffect` each, then all together."""
     notes: tuple[Note, ...] = ()
-    """What was odd about the file."""
+    """Oddities of the file."""
     remarks: RemarkCounts | msgspec.UnsetType = msgspec.UNSET
     """Comments and reports of workers; omitted from the JSON if there are no remarks."""
 
@@ -186,7 +186,7 @@ class AggregateResult(ShownAsTables):
         return tables
 
     def to_dataset(self, name: str = "gold") -> Dataset:
-        """Return the examples with their new gold as a dataset called `name`, in their splits; items without gold are left out.
+        """Return the examples with their new gold as a dataset called `name`, in their splits; items without gold are skipped.
 
         Raises `BadInput` if the examples are not known: pass `examples=` to `nikawa.aggregate`.
         """

@@ -59,7 +59,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Rule:
-    """What makes one answer of many, or none."""
+    """The step that combines many answers into one answer, or none."""
 
     text: str
     """The whole chain, as it was written."""

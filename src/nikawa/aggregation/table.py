@@ -1,6 +1,6 @@
 """Judgements of one question as integer codes: what agreement and aggregation compute from.
 
-One entry a judgement in three parallel arrays (item, worker, answer), never a matrix of workers by items: ten
+One entry per judgement in three parallel arrays (item, worker, answer), never a matrix of workers by items: ten
 million judgements fit in a few hundred MB. Codes of items and workers number them in order of first appearance,
 codes of answers follow the sorted categories.
 """

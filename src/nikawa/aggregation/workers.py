@@ -1,11 +1,11 @@
-"""How well each worker works: against the others, against known answers, by speed and by habit; and who is left out.
+"""How well each worker works: against the others, against known answers, by speed and by habit; and which workers are excluded.
 
 `r` is the correlation of a worker's numbers with the mean of the others' on the same items, `agreement` the share of a
 worker's labels that lead among the others' (a shared lead counts its part), `alpha` the mean over the other workers of
 Krippendorff's nominal alpha of the two (see `alpha`). Of spans, `agreement` is the F1 against the others', and there is
 no alpha. All need to know who a worker is: columns of a file are refused.
 
-Workers are left out by limits on these figures. KLUE-STS left out who correlates below 0.80 with the others or has a
+Limits on these figures exclude workers. KLUE-STS excluded workers who correlate below 0.80 with the others or has a
 nominal alpha below 0.20: `r<0.80`, `alpha<0.20`.
 """
 
@@ -388,7 +388,7 @@ class Limit:
 
 
 class ExclusionEffect(Record, frozen=True, kw_only=True):
-    """What leaving out one worker, or all that are to be left out, does."""
+    """The effect of excluding one worker, or all workers beyond a limit."""
 
     worker: str
     """Empty for all of them together."""

@@ -1,4 +1,4 @@
-"""What a cleaning step is: a small pure function that edits a text, or says why a sentence must go."""
+"""Cleaning steps: small pure functions that edit a text, or say why a sentence is removed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Settings(Record, frozen=True, kw_only=True):
     min_own: float = 0.5
     """Share of the letters that must be of the language's own script."""
     pii: Pii = "drop"
-    """Whether a sentence with personal data goes, or the data is replaced by its type."""
+    """Whether a sentence with personal data is removed, or the data is replaced by its type."""
     similar: float = 0.8
     """Estimated Jaccard similarity of character trigrams from which a sentence is a near-duplicate.
     """

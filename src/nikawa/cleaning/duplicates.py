@@ -1,4 +1,4 @@
-"""Near-duplicates: a sentence goes when an earlier kept one is as good as the same (MinHash with
+"""Near-duplicates: a sentence is removed if an earlier kept one is almost the same (MinHash with
 bands).
 
 Memory is flat: for each band one table whose slots name the last kept sentence that fell there,

@@ -1,6 +1,6 @@
 """Which encoding and language a text has, from its first part.
 
-What cannot be detected is refused with the option that says it.
+If it cannot be detected, the error names the option that sets it.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Rejection(NamedTuple):
 
 @dataclass
 class StepCount:
-    """What one step did."""
+    """The effect of one step."""
 
     changed: int = 0
     removed: int = 0

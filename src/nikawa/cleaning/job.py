@@ -43,7 +43,7 @@ from nikawa.tables import ShownAsTables
 __all__ = ["CleanOptions", "CleanReport", "ReadOptions", "StepReport", "clean"]
 
 CHUNK_CHARS = 100_000
-"""Characters from which on a chunk is full."""
+"""Minimum number of characters of a full chunk."""
 
 OnProgress = Callable[[int, int], None]
 """Is called with the numbers of documents and characters read so far."""
@@ -65,7 +65,7 @@ class CleanOptions(Record, frozen=True, kw_only=True):
 
 
 class StepReport(Record, frozen=True, kw_only=True):
-    """What one step did."""
+    """The effect of one step."""
 
     step: str
     title: str
@@ -86,7 +86,7 @@ class CleanReport(ShownAsTables, Record, frozen=True, kw_only=True):
     documents: int
     characters: int
     unselected: int
-    """Documents left out because the selection does not name them."""
+    """Documents skipped because the selection does not name them."""
     sentences: int
     kept: int
     steps: tuple[StepReport, ...]
@@ -138,7 +138,7 @@ def clean(
 
 
 def refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -> None:
-    """What would fail after the work was done fails before it."""
+    """Check everything that could fail at the end before the work starts."""
     if not texts:
         raise BadInput("no file was given", cure="pass at least one file")
     for path in filter(None, (out, options.removed)):

@@ -79,7 +79,7 @@ def best_articles(path: Path, count: int) -> list[tuple[str, float]]:
 
 
 def read_links(path: Path) -> Graph:
-    """Read a link a line: from, tab, to. A header `from<TAB>to` is left out."""
+    """Read one link per line: from, tab, to. A header `from<TAB>to` is left out."""
     import numpy as np
 
     numbers: dict[str, int] = {}

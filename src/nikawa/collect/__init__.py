@@ -7,7 +7,7 @@ it) and `collect.db` (SQLite; with a PostgreSQL address the data is there instea
 in when the server starts.
 
 **A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field; `form.forms()` lists them). An answer is a JSON
-object keyed by question, so it becomes one judgement a question. Its script is `pages/static/NAME.js`, which calls
+object keyed by question, so it becomes one judgement per question. Its script is `pages/static/NAME.js`, which calls
 `start` of `form.js`; its page is `pages/forms/_fields.html`, which the script fills, or another that it names; its
 messages are its `words`. Forms may share a script or a page; nothing else is touched to add one. A form of another
 package names the folder of its page and script (`assets`); examples/plugin has one.

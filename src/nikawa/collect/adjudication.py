@@ -1,4 +1,4 @@
-"""What the owner decides: items whose answers disagree as their form sees it, the answers side by side, and decisions."""
+"""Decisions of the owner: items whose answers disagree under the rule of their form, their answers, and the decisions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a dashboard shows that other stages compute: how well workers agree, how fast they are, and who needs a look.
+"""Analyses for the dashboard that other stages compute: agreement, speed, and workers who need a check.
 
-The server computes each analysis in a process of its own (`analyse_in_process`); `ANALYSES` names them all.
+The server computes each analysis in a separate process (`analyse_in_process`); `ANALYSES` names them all.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ ANALYSES: Mapping[str, Analysis] = {"judged": _analyse_judgements, "gate": analy
 
 
 def in_process(analysis: Analysis) -> Analysis:
-    """The same analysis, computed in a process of its own."""
+    """The same analysis, computed in a separate process."""
     name = f"{analysis.__module__}:{analysis.__qualname__}"
 
     def compute(project: Project, store: Store) -> Any:
@@ -231,7 +231,7 @@ def in_process(analysis: Analysis) -> Analysis:
 
 
 def run_analysis(folder: str, database: str, name: str) -> Iterator[bytes]:
-    """The JSON of an analysis, given as `module:function`, with a store of its own."""
+    """The JSON of an analysis, given as `module:function`, with a separate store."""
     project = open_project(Path(folder))
     with open_store(database, project.folder, project.name) as store:
         yield msgspec.json.encode(find_function(name)(project, store))

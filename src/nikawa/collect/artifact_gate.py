@@ -118,7 +118,7 @@ def read_texts(project: Project, store: Store) -> list[Text]:
 
 
 def _list_written_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
-    """What workers wrote, with the label each text was asked for, where there is one."""
+    """The texts of workers, each with the label it was written for, if any."""
     labels = getattr(project.options, "labels", ())
     for one in answers:
         sources = (one.inputs.get(name) for name in SOURCES)
@@ -134,7 +134,7 @@ def _list_written_texts(project: Project, answers: Iterable[CountedAnswer]) -> I
 
 
 def _list_judged_texts(project: Project, answers: Iterable[CountedAnswer]) -> Iterator[Text]:
-    """Each hypothesis once, with the label most workers chose; a tie is left out."""
+    """Each hypothesis once, with the label most workers chose; ties are skipped."""
     question = project.form.main_question(project.options)
     votes: dict[str, Counter[str]] = {}
     items: dict[str, CountedAnswer] = {}
@@ -210,7 +210,7 @@ def _accuracy(hits: Sequence[bool]) -> dict[str, Any]:
 def _measure_labels(tokenised: Tokenised) -> dict[str, Any]:
     """By label: words that give it away, lengths, and overlap with the source.
 
-    `near` lists the words nearest to giving a label away, `explained` how much of the label the length tells.
+    `near` lists the words nearest to giving a label away, `explained` how much of the variance in length the label explains.
     """
     tally = Tally((SIDE,))
     overlaps: dict[str, list[float]] = {}

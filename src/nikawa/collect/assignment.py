@@ -64,7 +64,7 @@ class Candidate(NamedTuple):
 
 
 class AssignmentState(NamedTuple):
-    """What must be known before an item is chosen; the query of a request brings it along (`ASSIGNMENT_STATE_COLUMNS`)."""
+    """The state needed to choose an item; the query of a request returns it (`ASSIGNMENT_STATE_COLUMNS`)."""
 
     has_leases: bool
     """Whether the worker has leases that are open or expired, apart from the one of the request."""
@@ -119,7 +119,7 @@ def assign_item(
 
 
 def _take_back_overdue(db: Connection, now: float) -> None:
-    """End leases that ran out, so that their items can go to somebody else."""
+    """End expired leases, so that other workers can get their items."""
     overdue = db.rows(
         "SELECT id, item FROM leases WHERE state = 'open' AND expires <= ? LIMIT ?",
         now,
@@ -145,7 +145,7 @@ def _find_open_lease(db: Connection, worker: Worker) -> Assignment | None:
 def _resume_expired(
     db: Connection, worker: Worker, settings: Settings, now: float
 ) -> Assignment | None:
-    """A lease that ran out while the worker was away is theirs again if the item still needs somebody."""
+    """A lease that ran out while the worker was away is theirs again if the item still needs an answer."""
     expired = db.rows(
         "SELECT l.id, l.item, CASE WHEN i.kind = 'main' THEN i.open ELSE 1 END FROM leases l"
         " JOIN items i ON i.id = l.item WHERE l.worker = ? AND l.state = 'expired' ORDER BY l.issued DESC",
@@ -227,7 +227,7 @@ def _choose_item(
     """A pilot item in the pilot; else a main item, or a control item in its stead at the rate of the settings.
 
     `key` is that of all draws. A control item is looked up for every request, whether it is drawn or not: else the
-    time of the response would tell the worker.
+    time of the response would reveal it to the worker.
     """
     if worker.state == "pilot":
         return _pick(db, f"i.kind = 'pilot' AND {_NOT_SEEN} ORDER BY i.position", worker.id)
@@ -262,7 +262,7 @@ def _choose_main(
 def _choose_control(
     db: Connection, worker: Worker, settings: Settings, size: int, key: bytes
 ) -> Candidate | None:
-    """A control item the worker has not seen, in an order of their own.
+    """A control item the worker has not seen, in their own order.
 
     The turns go round: after a change of the order (`nikawa collect rekey`, further control items) some may be unseen
     before the one the worker is at.

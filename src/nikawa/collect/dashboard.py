@@ -1,4 +1,4 @@
-"""What the owner's dashboard shows of the store: progress, workers, time, pay, reports, items, the audit log."""
+"""Figures of the store for the owner's dashboard: progress, workers, time, pay, reports, items, the audit log."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def count_progress(db: Connection) -> dict[str, Any]:
 
 
 def worker_rows(db: Connection) -> list[dict[str, Any]]:
-    """Everybody who came, with speed and control items; who only wrote items and never came is left out."""
+    """All workers who joined, with speed and control items; writers who never joined are skipped."""
     came = [
         worker
         for worker in all_workers(db)

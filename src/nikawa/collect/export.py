@@ -57,9 +57,9 @@ from nikawa.serve.background import stream_in_process
 from nikawa.serve.database import Connection
 
 PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions", "reports")
-"""What an export may hold."""
+"""Parts of an export."""
 WHOLE = ("main", "decisions", "reports")
-"""What an export holds without a word: the answers that count, all decisions, and the reports about main items."""
+"""The default parts of an export: the answers that count, all decisions, and the reports about main items."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Comes before comma-separated lines: without it Excel reads Japanese as another encoding."""
 JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
@@ -87,7 +87,7 @@ class ExportOptions:
     parts: tuple[str, ...] = WHOLE
     """What is written: some of `PARTS`."""
     pseudonymise: bool = False
-    """Whether workers get names that tell nothing about them."""
+    """Whether workers are named by pseudonyms."""
     form: str | None = None
     """`csv`, `examples`, `decisions`, or a form of `nikawa.io.judgements`; None: by the suffix of the file."""
     overwrite: bool = False
@@ -95,7 +95,7 @@ class ExportOptions:
 
 
 class ExportCount(NamedTuple):
-    """What an export wrote."""
+    """The result of an export."""
 
     written: int
     """Judgements of workers; tasks for Label Studio; examples or lines of decisions where these are written."""
@@ -119,7 +119,7 @@ def export(
     with (
         open_synced(folder, database) as (project, store),
         store.connection() as db,
-        private_files(),  # who said what is for the owner alone, until they publish it
+        private_files(),  # only the owner may see who answered what, until it is published
     ):
         if form == "examples":
             return ExportCount(_write_examples(db, project, out, options))
@@ -183,14 +183,14 @@ class _Counted:
 def stream_export(
     project: Project, store: Store, form: str, *, pseudonymise: bool
 ) -> Iterator[bytes]:
-    """The judgements so far as lines of JSON (`jsonl`) or commas (`csv`), computed in a process of its own."""
+    """The judgements so far as lines of JSON (`jsonl`) or commas (`csv`), computed in a separate process."""
     return stream_in_process(
         export_lines, str(project.folder), store.database.address, form, pseudonymise
     )
 
 
 def export_lines(folder: str, database: str, form: str, pseudonymise: bool) -> Iterator[bytes]:
-    """The judgements so far as lines, with a connection of their own."""
+    """The judgements so far as lines, with a separate connection."""
     project = open_project(Path(folder))
     db = project_database(database, project.folder, project.name).connect()
     try:
@@ -321,7 +321,7 @@ def read_answers(
 
 
 def read_reports(db: Connection, parts: set[str], names: _Names | None) -> Iterator[Judgement]:
-    """The items that workers handed back, with code and comment, of the kinds of items that `parts` says."""
+    """The items that workers reported, with code and comment, of the kinds that `parts` selects."""
     rules = [f"i.kind IN ({_choose_kinds(parts)})"]
     if "excluded" not in parts:
         rules.append("w.state <> 'excluded'")
@@ -430,7 +430,7 @@ def _write_examples(db: Connection, project: Project, out: Path, options: Export
 def _read_written_examples(
     db: Connection, project: Project, pseudonymise: bool
 ) -> Iterator[tuple[Example, Authorship]]:
-    """An example a text, under a number that does not tell what it was meant to be; who wrote it is apart.
+    """One example per text, under a number that does not tell what it was meant to be; who wrote it is apart.
 
     The order within an item is by a keyed hash, so that the place of a text does not give its label away, not even to
     who knows its writer. A project that began before that was so keeps its order: ids must not move to other texts. Answers that break

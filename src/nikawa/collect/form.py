@@ -53,7 +53,7 @@ def same_gold(answer: Answer, gold: Mapping[str, Any], _options: Options) -> boo
 
 
 def keeps_rules(_answer: Answer, _gold: Mapping[str, Any], _options: Options) -> bool:
-    """What a worker writes cannot be compared: an answer that keeps the rules passes."""
+    """Accept every answer that keeps the rules: texts that workers write cannot be compared with gold."""
     return True
 
 
@@ -98,7 +98,7 @@ class Sample:
     answer: Answer
     """An answer the form takes."""
     refused: tuple[Answer, ...]
-    """Answers it refuses, each for a reason of its own."""
+    """Answers it refuses, each for a different reason."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The `[form_settings]` it is tried with."""
 
@@ -140,17 +140,17 @@ class Form:
     from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = join_questions
     """The answer again, from pairs of question and value that came from elsewhere."""
     to_judge: Callable[[Answer, Example, Options], list[WriterExample]] | None = None
-    """What others are to judge of an answer that was written: where it is None, an answer is no new example."""
+    """The examples that other workers judge, made from a written answer; None: answers make no new examples."""
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
-    """What of an example the worker sees; never its gold."""
+    """The parts of an example that the worker sees, never its gold."""
     guideline: Mapping[str, str] = field(default_factory=dict)
     """The first guideline of a new project, Markdown by language."""
     guided: Callable[[Options], Mapping[str, str]] | None = None
     """The same by settings, where it depends on them."""
     sets: Mapping[str, Any] = field(default_factory=dict)
-    """What a new project's `[form_settings]` table says, where it is not the default."""
+    """Settings of a new project that differ from the defaults."""
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Messages of its own by language: `prompt`, those of its problems, `label_NAME` for labels it knows."""
+    """The messages of the form by language: `prompt`, those of its problems, `label_NAME` for labels it knows."""
     sample: Sample | None = None
     """An item with answers to try; the tests of all forms need it."""
 

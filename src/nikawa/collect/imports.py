@@ -1,6 +1,6 @@
 """Judgements of other tools, fitted to the form of a project: whose question is whose, and whether the form takes each answer.
 
-A tool calls a question by a name of its own (`sentiment`, `ner`). It is ours where the names are equal; else where it is the
+A tool may use its own name for a question (`sentiment`, `ner`). It is ours where the names are equal; else where it is the
 only one of the file with the kind of answer that the form asks for; else the owner says which (`OURS=THEIRS`). Answers to other
 questions are skipped and counted. An answer that the form does not take as it is written may be written otherwise: the name
 that a label has on the page, one text where a list of texts is asked, the words of a choice where its number is. What the form
@@ -218,7 +218,7 @@ def explain_faults(form: Form, faults: Sequence[Problem]) -> str:
 
 
 def list_allowed(form: Form, options: Options, judgement: Judgement) -> str:
-    """What the form allows, where it can be listed."""
+    """The answers that the form allows, if they can be listed."""
     labels = [] if form.writes else [str(label) for label in getattr(options, "labels", ())]
     if labels:
         shown = ", ".join(labels[:MAX_LABELS_SHOWN])
@@ -234,7 +234,7 @@ def list_allowed(form: Form, options: Options, judgement: Judgement) -> str:
 
 
 def vary_answer(raw: Answer, example: Example, options: Options) -> Iterator[Answer]:
-    """The answer as it was given, then with each value written otherwise."""
+    """The answer as it was given, then with each value in another notation."""
     yield raw
     varied = {
         question: list(vary_value(value, example, options)) for question, value in raw.items()
@@ -248,7 +248,7 @@ def vary_answer(raw: Answer, example: Example, options: Options) -> Iterator[Ans
 
 
 def vary_value(value: Any, example: Example, options: Options) -> Iterator[Any]:
-    """Other ways to write a value, which only the form can tell to be meant."""
+    """Other notations of a value; only the form can decide whether one is valid."""
     if isinstance(value, str):
         called = [label for label, name in getattr(options, "names", {}).items() if name == value]
         if len(called) == 1:

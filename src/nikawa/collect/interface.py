@@ -74,7 +74,7 @@ class LanguageBody(Body, frozen=True):
 
 
 class DecideBody(Body, frozen=True):
-    """What the owner says is right."""
+    """The answer that the owner decided on."""
 
     ref: Reference
     answer: dict[str, Any]
@@ -91,7 +91,7 @@ class WorkerBody(Body, frozen=True):
 
 
 class ResolveBody(Body, frozen=True):
-    """What becomes of a reported item."""
+    """What happens to a reported item."""
 
     ref: Reference
     action: Literal["reopen", "drop"]

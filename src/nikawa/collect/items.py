@@ -1,4 +1,4 @@
-"""What comes into the store of a project: the items of its files, further examples, and judgements made elsewhere.
+"""Data that enters the store of a project: the items of its files, further examples, and judgements made elsewhere.
 
 A file is taken in whole or not at all. Items are added and, where they are control or pilot items, corrected; none is
 ever removed, as answers refer to them.
@@ -279,7 +279,7 @@ def key_draws(db: Connection, project: Project, now: float) -> None:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What came in."""
+    """The result of an import."""
 
     answers: int
     """Answers that were added."""
@@ -288,7 +288,7 @@ class ImportReport:
     examples: int
     """Examples that were added."""
     notes: tuple[Note, ...] = ()
-    """What was odd about the file of judgements."""
+    """Oddities of the file of judgements."""
     decisions: int = 0
     """Decisions of an owner that were added."""
     reports: int = 0

@@ -63,7 +63,7 @@ ADDRESS = "address"
 
 @dataclass(frozen=True)
 class NewReport:
-    """What was made; the password is shown once and kept nowhere."""
+    """The new project; the password is shown once and is not stored."""
 
     project: str
     """The folder."""
@@ -77,7 +77,7 @@ class NewReport:
     """Of the owner."""
     language: str
     notes: tuple[str, ...] = ()
-    """What the owner should know before work begins."""
+    """Notes for the owner before work begins."""
 
 
 def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = None) -> NewReport:
@@ -252,7 +252,7 @@ def create_links(
 def _note_spellings(
     given: Sequence[str], stored: list[str], everybody: list[str]
 ) -> tuple[str, ...]:
-    """What the owner should know of the names they gave: a note for each that stands for, or looks like, another."""
+    """Notes for the owner about the names they gave: a note for each that stands for, or looks like, another."""
     notes = [
         f"{name!r} is the worker {other!r}, in another spelling: the link belongs to them"
         for name, other in zip(given, stored, strict=True)
@@ -268,7 +268,7 @@ def _note_spellings(
 
 @dataclass(frozen=True)
 class RekeyReport:
-    """What a change of keys does, or would do."""
+    """The effects of a change of keys."""
 
     project: str
     """The folder."""

@@ -72,7 +72,7 @@ class Project:
         return (own,) if self.shared_key is None else (self.shared_key, own)
 
     def pseudonym(self, worker: str) -> str:
-        """A name that tells nothing but that two answers are the same person's."""
+        """A pseudonym, which shows only that two answers come from the same person."""
         return self.pseudonym_keys[0].make_pseudonym(worker)
 
     def pseudonyms(self, worker: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The names that exports give to workers: the same for one person in all projects of an owner, or of a build.
 
-A pseudonym is a keyed hash of the name. The key is a file of its own, `owner.key`: projects that have the same one know
+A pseudonym is a keyed hash of the name. The key is a separate file, `owner.key`: projects that have the same one know
 a worker under the same pseudonym, so that no worker is given a text that they wrote in another project, though
 neither the text nor its file of writers says a name. The key opens no links: those are made from the secret of each
 project.
@@ -34,19 +34,19 @@ _FOLDED = "folded"
 
 @dataclass(frozen=True)
 class PseudonymKey:
-    """What pseudonyms are made with."""
+    """The key that makes pseudonyms."""
 
     secret: bytes
     is_folded: bool = True
     """Whether all spellings of a name have one pseudonym; under the secrets of older projects each has its own."""
 
     def make_pseudonym(self, name: str) -> str:
-        """A name that tells nothing but that two answers are the same person's."""
+        """A pseudonym, which shows only that two answers come from the same person."""
         return f"w-{self._hash('pseudonym', fold_name(name) if self.is_folded else name)}"
 
     @property
     def mark(self) -> str:
-        """What tells that two projects have the same key, and nothing more."""
+        """A fingerprint, which shows only whether two projects have the same key."""
         return self._hash("key", "")
 
     def _hash(self, purpose: str, text: str) -> str:
@@ -83,7 +83,7 @@ def share_key(path: Path) -> PseudonymKey:
     """The key in a file; the file is created if it does not exist."""
     if not path.exists():
         key = PseudonymKey(secrets.token_bytes(32))
-        with suppress(BadInput):  # somebody else was quicker: theirs counts
+        with suppress(BadInput):  # another process was faster: its key counts
             write_key(path, key)
     return read_key(path)
 

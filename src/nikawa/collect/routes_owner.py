@@ -1,7 +1,7 @@
 """The routes of those who own a project: log-in, dashboard, adjudication, exclusion, export.
 
 A reviewer sees the dashboard and decides items; only an owner excludes workers, makes links, exports and reads the audit
-log. Every POST carries the token of the session, so that no other site can send one in somebody's name.
+log. Every POST carries the token of the session, so that no other site can send one in the name of the user.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class OwnerRoutes(LoginRoutes):
         )
 
     async def data(self, request: Request) -> Response:
-        """What a dashboard shows: figures of now, and the last analyses, of which newer ones may be under way."""
+        """Data of the dashboard: current figures, and the latest analyses, which may be updating."""
         await self.person(request)
         compute = partial(self.store.read, overview, self.project)
         figures = await self.site.cached("overview", OVERVIEW_SECONDS, compute)
@@ -342,7 +342,7 @@ class OwnerRoutes(LoginRoutes):
         detail = {"pseudonymise": pseudonymise, "form": form}
         await self.site.write(add_audit, person.name, "export", detail, self.site.clock())
         blocks = stream_export(self.project, self.store, form, pseudonymise=pseudonymise)
-        try:  # before the first line is out it can still be said that there will be none
+        try:  # an error can still be sent before the first line is out
             first = await run_in_threadpool(next, blocks, b"")
         except ProcessFailed as problem:
             _log.warning("an export failed: %s", problem)
@@ -352,6 +352,6 @@ class OwnerRoutes(LoginRoutes):
         return StreamingResponse(chain([first], blocks), media_type=kind, headers=headers)
 
     async def openapi(self, request: Request) -> Response:
-        """What this interface is, for programs."""
+        """The description of this interface, for programs."""
         await self.person(request)
         return json_response(openapi_document(self.project.settings.title))

@@ -72,7 +72,7 @@ class Remaining(NamedTuple):
     """Whether some of what the worker sees are control items."""
 
     def estimate(self, answered: int) -> int:
-        """How many are left once the worker has given so many answers."""
+        """The number of remaining items after this number of answers."""
         return self.left - (answered - self.answered)
 
     def is_current(self, answered: int, now: float) -> bool:
@@ -93,7 +93,7 @@ def count_remaining(db: Connection, project: Project, state: PageState, now: flo
 
 
 def state_json(project: Project, state: PageState, left: int | None = None) -> dict[str, Any]:
-    """What a worker's page learns: stage, item in hand, progress and earnings. Never gold, never others.
+    """Data of a worker's page: stage, current item, progress and earnings. Never gold, never data of others.
 
     `left` is how many items there are for the worker (`count_remaining`); None if they were not counted.
     """

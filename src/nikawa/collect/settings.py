@@ -34,7 +34,7 @@ class Assign(_Table, frozen=True):
     lease_minutes: Annotated[float, Meta(gt=0, le=100_000)] = 30.0
     """How long a worker may keep an item before it goes to another worker."""
     order: Literal["random", "file"] = "random"
-    """`random`: an order of its own for each worker; `file`: that of examples.jsonl for all."""
+    """`random`: a separate order for each worker; `file`: the order of examples.jsonl for all."""
     one_per_group: bool = False
     """Whether a worker sees only one item of each group (premise, paragraph, …)."""
     items_per_worker: Count = 0
@@ -73,7 +73,7 @@ class Speed(_Table, frozen=True):
 
 
 class Pay(_Table, frozen=True):
-    """What a worker earns."""
+    """Pay of workers."""
 
     per_item: Amount = 0.0
     """Paid for each main or control item; the pilot is not paid."""
@@ -89,13 +89,13 @@ class Crowd(_Table, frozen=True):
     parameter: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")] = "worker"
     """The name of the worker id in the address, such as PROLIFIC_PID."""
     completion_code: Annotated[str, Meta(max_length=200)] = ""
-    """The code every worker gets at the end; empty: a code of their own for each."""
+    """The code every worker gets at the end; empty: each worker gets a different code."""
     max_workers: Count = 10_000
     """Maximum number of workers who can join through the link."""
 
 
 class Limits(_Table, frozen=True):
-    """What the server takes."""
+    """Limits of the server."""
 
     body_kilobytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
     """Largest body of a request; a larger one is refused with status 413."""
@@ -108,7 +108,7 @@ class Limits(_Table, frozen=True):
 
 
 class Reports(_Table, frozen=True):
-    """What becomes of an item that a worker hands back."""
+    """What happens to an item that a worker reports."""
 
     codes: tuple[ReportCode, ...] = get_args(ReportCode)
     """The reasons that the page offers, in this order."""
@@ -118,7 +118,7 @@ class Reports(_Table, frozen=True):
 
 
 class Adjudication(_Table, frozen=True):
-    """What the owner's decisions about items do."""
+    """The effect of the owner's decisions."""
 
     decisions: Literal["override", "ties"] = "override"
     """`override`: a decision is the gold whatever the votes; `ties`: only where the rule of `aggregate` or of a build makes
@@ -129,7 +129,7 @@ class Server(_Table, frozen=True):
     """Who may connect, and whom the server believes."""
 
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks of web servers in front, whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    """Addresses or networks of web servers in front, whose X-Forwarded-For and X-Forwarded-Proto are trusted."""
     hosts: tuple[str, ...] = ()
     """Further host names of the server, in addition to that of `address`; others are refused where `address` is set."""
     connections: Annotated[int, Meta(ge=1, le=60_000)] = 4096
@@ -172,7 +172,7 @@ address = ""                # where workers reach the server, such as https://la
 
 [assign]
 workers_per_item = {workers}
-lease_minutes = 30          # an item that is held longer goes to somebody else
+lease_minutes = 30          # after this time the item goes to another worker
 order = "random"            # or "file"; random is another order for each worker
 one_per_group = false       # true: a worker sees one item only of each group (premise, paragraph, …)
 items_per_worker = 0        # 0: as many as there are
@@ -198,7 +198,7 @@ currency = "JPY"
 [crowd]                     # workers who come from a platform, with their id in the address
 join = false
 parameter = "worker"        # the name of the id in the address, such as PROLIFIC_PID or workerId
-completion_code = ""        # empty: a code of their own for each worker
+completion_code = ""        # empty: each worker gets a different code
 max_workers = 10000
 
 [limits]

@@ -41,7 +41,7 @@ Analysis = Callable[["Project", "Store"], Any]
 ALIVE_SECONDS = 5.0
 """In which the database must answer for the server to be alive."""
 WRITE_SECONDS = 60.0
-"""How long somebody waits for the disk; the page sends it again then, with the same key."""
+"""Maximum wait for the disk; then the page sends the request again with the same key."""
 PAGES = Path(str(files("nikawa.collect") / "pages"))
 
 
@@ -139,7 +139,7 @@ class Site:
 
     @cached_property
     def static(self) -> StaticFiles:
-        """Scripts, styles and images; the form may bring some of its own."""
+        """Scripts, styles and images; the form may add its own."""
         folders = (folder / "static" for folder in self._page_folders)
         return StaticFiles(*(folder for folder in folders if folder.is_dir()))
 
@@ -181,7 +181,7 @@ class Site:
         """Ask the database something; raises `Unavailable` where it does not answer."""
         from anyio import CapacityLimiter, to_thread
 
-        # A thread of its own: those of the others may all wait for the database.
+        # A separate thread: all others may be waiting for the database.
         self._alive_threads = self._alive_threads or CapacityLimiter(4)
         ask = partial(self.store.read, lambda db: db.one("SELECT 1"))
         try:
@@ -252,7 +252,7 @@ class Site:
         return json_response(body, 422)
 
     def refusal_response(self, request: Request, refused: Refused) -> Response:
-        """What somebody gets whose request cannot be done: a code and a sentence, as a page where a browser asks.
+        """The response to a refused request: a code and a sentence, or a page for a browser.
 
         A response with status 429 says when to try again.
         """

@@ -59,10 +59,10 @@ class NewProject:
     guideline: tuple[str, ...] = ()
     """Points of the guideline in the language of the project; empty: those of the form."""
     reports: tuple[str, ...] = ()
-    """Why workers may hand an item back, where each report counts as their answer; empty: all reasons, and another
+    """Reasons for which workers can report an item, if each report counts as their answer; empty: all reasons, and another
     worker gets the item."""
     notes: tuple[str, ...] = ()
-    """What the owner should know of the examples."""
+    """Notes for the owner about the examples."""
 
 
 def _records_file(spec: str) -> Path | None:
@@ -125,7 +125,7 @@ def complete_settings(
 ) -> tuple[NewProject, Iterator[Example]]:
     """The complete settings: missing values come from `sheet.json` next to the tasks, else from the texts.
 
-    Returns the examples too: their beginning was read to tell the language. Raises `BadInput` where neither the
+    Returns the examples too: the first ones were read to detect the language. Raises `BadInput` where neither the
     settings nor a sheet name a form.
     """
     if new.language and new.language not in LANGUAGES:

@@ -1,10 +1,10 @@
-"""What a worker hands in: answers, drafts, withdrawals, reports; and the state of their page afterwards.
+"""Requests of workers: answers, drafts, withdrawals, reports; and the state of their page afterwards.
 
 Each request is one plain function of a connection. A handler calls `site.write(save_answer, project, token_hash, …)`, which
 hands the function to the store's writer (`store.submit`) and waits; the writer runs it in a transaction. Answers,
 withdrawals and reports are only added; leases, item counts and drafts are working state. A key that comes twice is one
 answer. An answer to a lease that ran out counts where its item still needs one, and is kept as surplus (paid, exported
-on request) where somebody else has the place: work is not lost, nor an item overfilled.
+on request) if another worker took the place: no work is lost, and no item gets too many answers.
 
 A request reads its state in one query, keeps what it writes in `DeferredWrites`, and sends that in `_finish_request`.
 
@@ -68,7 +68,7 @@ class Report:
 
 @dataclass(frozen=True)
 class SaveResult:
-    """What became of a submission."""
+    """The result of a submission."""
 
     duplicate: bool = False
     surplus: bool = False
@@ -94,11 +94,11 @@ class Lease:
     id: str
     item: int
     state: str
-    """`open`, `expired`, `lost` (to somebody else), `answered`, `reported`, or `counted` for a report that is an answer."""
+    """`open`, `expired`, `lost` (to another worker), `answered`, `reported`, or `counted` for a report that is an answer."""
     issued: float
     kind: str
     has_room: bool
-    """Whether its item needs somebody still."""
+    """Whether its item still needs an answer."""
     has_draft: bool
 
 

@@ -25,7 +25,7 @@ COUNTS = ("answered", "gold", "gold_right", "quick")
 """The counts of a worker that may exclude them."""
 _NOT_STORED = re.compile("[\0\ud800-\udfff]")
 AUTHOR = "writer"
-"""The origin of somebody who wrote items of the project and may never come to judge any."""
+"""The origin of a writer of items who may never join to judge."""
 REPORT_COUNTED = "counted"
 """The state of a lease whose item was reported where a report is an answer (`settings.Reports.counted`)."""
 ANSWERED_ITEMS = (
@@ -80,7 +80,7 @@ class Worker:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the rules that exclude go by."""
+        """The counts that the exclusion rules use."""
         return {name: getattr(self, name) for name in COUNTS}
 
 
@@ -272,7 +272,9 @@ def join_worker(
     spellings = read_spellings(db) if find_worker_by_name(db, name) is None else {}
     worker = find_worker_by_spelling(db, name, spellings)
     if worker is not None:
-        if worker.origin == "link":  # a name that others may know does not open somebody's own link
+        if (
+            worker.origin == "link"
+        ):  # a name that others may know must not give access to an existing link
             raise Refused("not_allowed", 403)
         return worker
     (count,) = db.required("SELECT count(*) FROM workers WHERE origin <> ? OR serial > 0", AUTHOR)
@@ -302,7 +304,7 @@ def exclude(db: Connection, worker: Worker, reason: str, who: str, now: float) -
 def reinstate(db: Connection, worker: Worker, reason: str, who: str, now: float) -> None:
     """Count the worker's answers again, with those that others gave meanwhile; readmit a worker who failed the pilot.
 
-    What speaks against them now is forgiven: the rules that exclude go by what they do from here on.
+    Earlier errors are forgiven: the exclusion rules use only later answers.
     """
     if worker.state not in ("excluded", "failed"):
         return
@@ -356,7 +358,7 @@ def apply_rules(
 
 
 def _reason_to_exclude(settings: Settings, counts: dict[str, int], suffix: str = "") -> str:
-    """Why somebody with these counts is excluded: control items wrong, or answers too quick to be read; else empty.
+    """Why a worker with these counts is excluded: wrong control items, or answers that are too fast; else empty.
 
     `counts` has the names of `COUNTS`; `suffix` ends the sentence.
     """

@@ -1,7 +1,7 @@
 """Who wrote the texts that others judge: a file next to them that is never published, and a copy in the project.
 
 The texts themselves carry pseudonyms: they end up in a dataset. The names are needed all the same, so that no worker is
-given a text of their own, and so is what a text was meant to be, which would tell judges and models its label.
+given their own text. The intended label of a text is stored here too, since it would reveal the label to judges and models.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Step(Record, frozen=True):
     title: str
     """What is done, as an order."""
     why: str
-    """What a user gains by it, in one sentence."""
+    """Why a user would do this, in one sentence."""
     command: str
     """What the user would type to do the same; several commands are joined by ` && `."""
     act: Callable[..., Outcome]
@@ -36,14 +36,14 @@ class Step(Record, frozen=True):
 
 
 class Done(Record, frozen=True, kw_only=True):
-    """A step that was taken, as `nikawa demo --json` tells it."""
+    """A finished step, as `nikawa demo --json` prints it."""
 
     title: str
     command: str
     seconds: float
     """How long it took."""
     outcome: Outcome
-    """What came of it; of a step that was left out, the reason."""
+    """The result, or the reason why the step was skipped."""
 
 
 Show = Callable[[int, Step, Outcome], None]
@@ -68,7 +68,7 @@ nikawa analyse {out}/runs
 
 STEPS: tuple[Step, ...] = (
     Step(
-        "See what can be asked",
+        "List the tasks",
         "A task is a question about a dataset, with the metrics that score its answers.",
         "nikawa tasks demo",
         steps.list_tasks,
@@ -81,32 +81,32 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Check the data",
-        "Faults of shape, repeats, leaks between splits: found before they find their way into a table.",
+        "The check finds wrong shapes, repeats and leaks between splits before they reach a table.",
         "nikawa data check mini-ko",
         steps.check_data,
     ),
     Step(
         "From workers' answers to gold",
-        "Judgements are kept apart from gold for ever, so that gold can be made again and workers compared.",
+        "Judgements are always stored separately from gold, so that you can make gold again and compare workers.",
         """python -c "import nikawa.datasets as b; print(*b.read_judgements('mini-ja'), sep='\\n')\"""",
         steps.weigh_judgements,
     ),
     Step(
         "Take sentences apart",
-        "Tags, perturbations and metrics rest on morphemes whose offsets point into the original text.",
+        "Tags, perturbations and metrics use morphemes whose offsets refer to the original text.",
         """python -c "from nikawa.text import analyser; print(analyser('ja').analyse('猫が眠る。'))\"""",
         steps.analyse_sentences,
     ),
     Step(
         "Generate a benchmark from templates",
-        "Labels are computed, every cell has its share, no word gives a label away, splits test what was not seen.",
+        "Labels are computed, every cell has its share, no word gives a label away, and the splits test unseen material.",
         "nikawa generate temporal-ja -n 2 --gate --split all --out my-temporal",
         steps.make_temporal,
         writes=True,
     ),
     Step(
         "Find phenomena",
-        "A score by phenomenon says more than one number: packs of patterns tag any text.",
+        "Scores per phenomenon say more than one number. Packs of patterns tag any text.",
         "nikawa tag my-temporal:test",
         steps.count_tags,
         writes=True,
@@ -121,7 +121,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Ask workers about it",
-        "Agreement with its interval, and gold by a named rule, before anyone trusts a label.",
+        "Measure agreement with its confidence interval and make gold with a named rule before you trust a label.",
         "nikawa agree my-temporal/judgements.jsonl"
         " && nikawa aggregate my-temporal/judgements.jsonl --rule majority --out gold",
         steps.simulate_round,
@@ -129,7 +129,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Score answers and compare systems",
-        "The official number with its interval, and whether a difference is more than chance.",
+        "Get the official score with its confidence interval, and see whether a difference is significant.",
         "nikawa compare a.jsonl b.jsonl --task mini-ja-sts",
         steps.score_and_compare,
     ),
@@ -145,7 +145,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Write a copy and read it back",
-        "Every stage starts from a file and ends in one; a dataset folder is a card and one file per split.",
+        "Every stage reads and writes files; a dataset folder is a card and one file per split.",
         "nikawa data export mini-ja --to jsonl --out mini-ja-copy",
         steps.write_and_read_back,
     ),
@@ -164,7 +164,7 @@ def demo(
 ) -> tuple[Done, ...]:
     """Walk through the steps, offline.
 
-    A step whose optional packages are missing says so and the tour goes on.
+    A step whose optional packages are missing says so, and the tour continues.
     Args:
         show: called after each step; without it, nothing is shown.
         steps: the stops of the tour; all by default.
@@ -175,7 +175,7 @@ def demo(
     """
     done = []
     if out is not None:
-        cure = "choose another folder: --out DIR"
+        cure = "choose another folder with --out DIR"
         if out.exists() and not out.is_dir():
             raise BadInput("is a file, not a folder", file=out, cure=cure)
         if out.is_dir() and any(out.iterdir()) and not (out / MARKER).is_file():

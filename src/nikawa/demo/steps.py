@@ -1,4 +1,4 @@
-"""What each step of the tour does: plain data comes out, how it is shown is the caller's affair.
+"""The steps of the tour: each returns plain data, and the caller shows it.
 
 A step is a function that returns an `Outcome`. One that leaves something behind takes the folder of
 the tour, in which it finds what earlier steps left: the generated benchmark in `temporal/`, the
@@ -63,7 +63,7 @@ def tabulate(
 
 
 class Outcome(Record, frozen=True, kw_only=True):
-    """What came of a step: tables and lines for people, figures for programs."""
+    """The result of a step: tables and lines for people, figures for programs."""
 
     tables: tuple[Table, ...] = ()
     lines: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ def check_data() -> Outcome:
         counts[report.dataset] = len(report.findings)
         rows.append((report.dataset, sum(report.sizes.values()), len(report.findings), new))
         checks |= {finding.check for finding in report.findings}
-    line = f"Found: {', '.join(sorted(checks))}" if checks else "Nothing to complain of."
+    line = f"Found: {', '.join(sorted(checks))}" if checks else "No problems found."
     columns = ("dataset", "examples", "findings", "of them new")
     table = tabulate(columns, rows, columns[1:])
     return Outcome(tables=(table,), lines=(line,), figures={"findings": counts})
@@ -173,7 +173,7 @@ def weigh_judgements() -> Outcome:
         remade.append(f"{same} of {len(answers)} in {name}")
     lines = (
         "The workers are simulated; no person was asked.",
-        f"Gold made again by majority and mean: {', '.join(remade)}.",
+        f"Gold computed again by majority and mean: {', '.join(remade)}.",
     )
     return Outcome(tables=tuple(tables), lines=lines, figures=figures)
 
@@ -224,7 +224,7 @@ def where_next(out: Path) -> Outcome:
     """What to type next, and what the tour leaves to open."""
     rows = (
         ("nikawa collect demo", "annotation pages for workers, served on the mini-benchmark"),
-        ("nikawa data list", "what exists and what is on this machine"),
+        ("nikawa data list", "list all datasets and those on this machine"),
         ("nikawa data show mini-ko --card", "where a dataset comes from, and its known problems"),
         ("nikawa data fetch jnli", "get a published dataset"),
         ("nikawa reproduce jglue", "recompute the figures its paper prints"),
@@ -418,7 +418,7 @@ SYSTEMS = {"length": compare_lengths, "shared characters": compare_characters}
 """Toy systems: two sentences to a similarity from 0 to 5."""
 WORKERS = {"careful": 0.95, "usual": 0.9, "hasty": 0.75, "quick": 0.85, "guessing": 0.4}
 """Simulated workers and how often each answers as gold does."""
-SIMULATED = f"{len(WORKERS)} simulated workers answered about every test problem, each right at a rate of its own; no person did"
+SIMULATED = f"{len(WORKERS)} simulated workers answered about every test problem, each with its own accuracy; no person did"
 MODELS = ("majority", "char-linear", "baseline")
 """Models that need no extra package; the last is also shown the hypothesis alone."""
 SEEDS = (0, 1)
@@ -501,7 +501,7 @@ def train_and_report(out: Path) -> Outcome:
     folders = dict.fromkeys(str(runs / name) for cell in cells for name in cell.runs)
     page = report(list(folders), out / REPORT, ReportOptions(overwrite=True))
     seeded = any(cell.sd for cell in cells)
-    lines = () if seeded else ("The seeds change nothing: these models leave nothing to chance.",)
+    lines = () if seeded else ("The seeds change nothing: these models are deterministic.",)
     line = f"Intervals, paired tests, slices and every error: open {page.page}"
     main = [cell for cell in cells if cell.set == MAIN]
     return Outcome(
@@ -534,7 +534,7 @@ def compare_best(cells: Sequence[RunCell], runs: Path, folder: Path) -> str:
 
 
 def tabulate_scores(cells: Sequence[RunCell]) -> Table:
-    """A row a system, a column a metric."""
+    """One row per system, one column per metric."""
     metrics = tuple(dict.fromkeys(cell.metric for cell in cells))
     rows: dict[str, dict[str, str]] = {}
     for cell in cells:

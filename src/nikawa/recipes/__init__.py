@@ -1,1 +1,1 @@
-"""How the papers' datasets are built: the engine, one file a recipe, lineage, corrected releases."""
+"""How the papers' datasets are built: the engine, one file per recipe, lineage, corrected releases."""

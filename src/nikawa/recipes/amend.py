@@ -96,7 +96,7 @@ class AmendOptions:
     """How to amend."""
 
     version: str | None = None
-    """The new version; the next minor one when left out, for labels change but no text does."""
+    """The new version; by default the next minor one, since labels change but texts do not."""
     reason: str = ""
     """Why there is a new version, for the changelog."""
     runs: tuple[Path, ...] = ()
@@ -110,7 +110,7 @@ class AmendOptions:
 
 
 class AmendReport(Record, frozen=True, kw_only=True):
-    """What a corrected release came to."""
+    """The result of a corrected release."""
 
     dataset: str
     """Its name, which stays."""
@@ -119,7 +119,7 @@ class AmendReport(Record, frozen=True, kw_only=True):
     splits: dict[str, int]
     """Examples of each split."""
     release: Release
-    """What was corrected, and which scores move."""
+    """The corrections, and the scores that change."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Origin:
         return cls(dataset, folder, built, releases)
 
     def tasks(self) -> tuple[Task, ...]:
-        """Its tasks, as its name or that of its recipe tells them."""
+        """Its tasks, found by its name or the name of its recipe."""
         names = [self.dataset.name, *([self.built.recipe] if self.built is not None else [])]
         return known_tasks(names)
 
@@ -188,7 +188,7 @@ def amend(
         lost = [split for split in split_files(out) if split not in origin.dataset.splits]
         if lost:
             what = f"would lose the splits that are not amended: {', '.join(lost)}"
-            raise BadInput(what, file=out, cure="name the whole dataset, or another folder")
+            raise BadInput(what, file=out, cure="pass the whole dataset, or another folder")
     every = chain.from_iterable(origin.dataset.splits.values())
     refuse_label_loss(spec, out, every)
     version = next_version(origin.dataset.version, how.version)
@@ -236,19 +236,19 @@ def next_version(old: str, requested: str | None) -> str:
     if requested is None:
         if parts is None:
             raise BadInput(
-                f"the version {old!r} cannot be counted up",
-                cure="say which comes next: --version X.Y",
+                f"the version {old!r} cannot be increased automatically",
+                cure="pass the next version with --version X.Y",
             )
         mark, major, minor, patch = parts.groups()
         return f"{mark}{major}.{int(minor or 0) + 1}" + (".0" if patch is not None else "")
     new = _VERSION.fullmatch(requested)
     if new is None:
         raise BadInput(
-            f"{requested!r} is not a version", cure="write numbers parted by points, such as 1.1"
+            f"{requested!r} is not a version", cure="write numbers separated by points, such as 1.1"
         )
     if parts is not None and _order(new) <= _order(parts):
         raise BadInput(
-            f"{requested} does not come after {old}", cure="say a later version, or none"
+            f"{requested} does not come after {old}", cure="pass a later version, or omit --version"
         )
     return requested
 

@@ -136,7 +136,7 @@ WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 @dataclass
 class Answers:
-    """What came back, by item and worker."""
+    """The answers received, by item and worker."""
 
     known: Mapping[str, Example]
     workers: int
@@ -256,7 +256,7 @@ def read_answer_file(path: Path, question: Question, answers: Answers, way: str 
                 ask = question.ask
                 what = f"the answer about {example.id!r} does not fit: {problem}"
                 words = f", or {list_names(ask.reports)}" if ask.reports else ""
-                cure = f"the form {ask.form} takes {ANSWER_SHAPES[ask.form]}{words}"
+                cure = f"the form {ask.form} accepts {ANSWER_SHAPES[ask.form]}{words}"
                 raise reading.fault(place, what, cure) from None
             if (
                 judgement.worker in answers.barred.get(item, ())
@@ -292,7 +292,7 @@ def add_decisions(
             answer = read_answer(judgement.answer, question, answers.known[item])
         except ValueError as problem:
             what = f"the decision about {item!r} does not fit: {problem}"
-            cure = f"the form {ask.form} takes {ANSWER_SHAPES[ask.form]}"
+            cure = f"the form {ask.form} accepts {ANSWER_SHAPES[ask.form]}"
             raise reading.fault(place, what, cure) from None
         kind = KIND_OF_WAY[way] if way else judgement.kind
         decided = replace(
@@ -363,14 +363,14 @@ class Waiting(Record, frozen=True, kw_only=True):
     present if there are no such items."""
 
     def __str__(self) -> str:
-        had = f"{self.answers:,} of {self.wanted:,} answers are in, {self.lacking:,} of {self.items:,} items lack some"
+        had = f"{self.answers:,} of {self.wanted:,} answers received, {self.lacking:,} of {self.items:,} items are incomplete"
         sentence = f"waiting for judgements in {self.file} ({had}; the tasks are in {self.tasks})"
         if self.unknown:
             sentence += f"; unknown items: {', '.join(self.unknown)}"
         if self.reported:
             sentence += (
                 f"; workers reported {', '.join(self.reported)}:"
-                " decide or open again on the owner's pages what the project set aside"
+                " decide or reopen the items that the project set aside, on the owner's pages"
             )
         return sentence
 
@@ -385,7 +385,7 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
         simulate: the seed of simulated workers, who answer where there is no file of answers; None for people alone.
 
     Returns:
-        What was answered, once it is complete; until then, what is still lacking.
+        The answers if they are complete, else what is missing.
 
     Raises:
         BadInput: an answer does not fit, is given twice, or is by a worker who may not give it.
@@ -524,7 +524,7 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
         words = list_names([f"{word} x{n}" for word, n in sorted(answers.passed_reports.items())])
         takes = list_names(question.reports) if question.reports else "none"
         notes.append(
-            f"reports of workers that were not counted: {words} (the question takes {takes})"
+            f"reports of workers that were not counted: {words} (the question accepts {takes})"
         )
     with atomic_folder(store.folder(question), overwrite=True, inside=store.out) as folder:
         decisions = [one for chain in answers.decisions.values() for one in chain]
@@ -559,7 +559,7 @@ def measure_agreement(
 ) -> tuple[Measured, ...]:
     """What can be measured of what several workers answered.
 
-    Items that one handed back count by the other answers.
+    For items that a worker reported, the other answers count.
     """
     from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
     from nikawa.aggregation.spans import freeze_spans

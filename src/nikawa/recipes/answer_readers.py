@@ -63,9 +63,9 @@ def read_ranking(answer: Any, question: Question, example: Example) -> list[str]
         for part in parts
     ]
     if len(set(names)) != len(names) or not names:
-        raise ValueError(f"{answer!r} names a label twice, or none")
+        raise ValueError(f"{answer!r} repeats a label, or has no label")
     if question.ask.texts and len(names) > question.texts:
-        raise ValueError(f"{len(names)} labels, {question.texts} at most were asked for")
+        raise ValueError(f"{len(names)} labels, at most {question.texts} are allowed")
     return names
 
 
@@ -90,7 +90,7 @@ def read_texts(answer: Any, question: Question, example: Example) -> list[str]:
     parts = answer if isinstance(answer, list) else str(answer).split("\n")
     texts = [read_text(part, question, example) for part in parts if str(part).strip()]
     if len(texts) != question.texts:
-        raise ValueError(f"{len(texts)} texts, {question.texts} were asked for")
+        raise ValueError(f"{len(texts)} texts instead of {question.texts}")
     return texts
 
 
@@ -99,7 +99,7 @@ def read_question(answer: Any, question: Question, example: Example) -> dict[str
     lines = str(answer).split("\n") if isinstance(answer, str) else []
     given = dict(zip(("question", "answer"), lines, strict=False)) if lines else answer
     if not isinstance(given, dict) or not {"question", "answer"} <= given.keys():
-        raise ValueError("no question with an answer")
+        raise ValueError("not a question with an answer")
     return {name: read_text(given[name], question, example) for name in ("question", "answer")}
 
 
@@ -111,7 +111,7 @@ def read_questions(answer: Any, question: Question, example: Example) -> list[di
         parts = ["\n".join(lines[place : place + 2]) for place in range(0, len(lines), 2)]
     questions = [read_question(part, question, example) for part in parts]
     if len(questions) != question.texts:
-        raise ValueError(f"{len(questions)} questions, {question.texts} were asked for")
+        raise ValueError(f"{len(questions)} questions instead of {question.texts}")
     return questions
 
 

@@ -49,7 +49,7 @@ class BuildOptions:
 
 
 class StageReport(Record, frozen=True, kw_only=True):
-    """What became of a stage."""
+    """The result of a stage."""
 
     name: str
     title: str
@@ -67,7 +67,7 @@ class StageReport(Record, frozen=True, kw_only=True):
 
 
 class BuildReport(Record, frozen=True, kw_only=True):
-    """What a build came to."""
+    """The result of a build."""
 
     recipe: str
     out: str
@@ -90,7 +90,7 @@ def build(
     options: BuildOptions | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
-    """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped.
+    """Build the dataset of a recipe in the folder `out`; called again, it continues where it stopped.
 
     Args:
         recipe: a recipe, or the name of a registered one.
@@ -137,7 +137,7 @@ def build(
                 # A fault of a file is the file's own; another one is about what earlier stages left.
                 if problem.file is not None or not any(report.dropped for report in reports):
                     raise
-                what = f"the stage {stage.name} stops: {problem.what}"
+                what = f"the stage {stage.name} failed: {problem.what}"
                 raise _stop(recipe, out, reports, what, problem.cure) from None
             reports.append(report)
             waiting += [outcome] if outcome is not None else []
@@ -195,7 +195,7 @@ def explain_loss(recipe: Recipe, reports: Sequence[StageReport]) -> tuple[str, s
         losses.append(f"the stage {report.name} {how}")
         settings += recipe.stage(next(iter(report.wrote))).uses
     names = list(dict.fromkeys(name for name in settings if name != "seed"))
-    change = f"change {list_names(names)} in the config, or give" if names else "give"
+    change = f"change {list_names(names)} in the config, or provide" if names else "give"
     cure = f"{change} more or other text; nikawa build {recipe.name} --show-config explains the settings"
     return f"nothing is left to release of {recipe.name}: {'; '.join(losses)}", cure
 
@@ -236,12 +236,16 @@ def _alone(out: Path, recipe: str) -> Iterator[None]:
     work.
     """
     place = out / WORK
-    busy = BadInput("is being built by another process", file=out, cure="wait until it has ended")
+    busy = BadInput(
+        "is being built by another process", file=out, cure="wait until it has finished"
+    )
     with lock_file(place / ".lock", busy=busy) as descriptor:
         other = os.read(descriptor, 999).decode("utf-8", "replace").strip()
         begun = len(list(place.iterdir())) > 1  # more than the lock
         if other not in ("", recipe) and begun:
-            cure = f"choose another folder for {recipe}; the setting answers lets builds share what people said"
+            cure = (
+                f"choose another folder for {recipe}; the setting answers lets builds share answers"
+            )
             raise BadInput(f"is where {other} is built", file=out, cure=cure)
         if other != recipe:
             os.truncate(descriptor, 0)

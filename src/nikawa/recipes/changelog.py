@@ -171,7 +171,7 @@ def score_row(score: ScoreMove) -> list[str]:
 def describe_moves(scores: Sequence[ScoreMove]) -> str:
     """How many stored scores move, and how many keep their value and change rank alone."""
     changed = sum(score.changes for score in scores)
-    sentence = f"{changed:,} of {len(scores):,} stored scores move"
+    sentence = f"{changed:,} of {len(scores):,} stored scores change"
     ranks = sum(score.moves for score in scores) - changed
     if not ranks:
         return sentence

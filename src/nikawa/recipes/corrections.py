@@ -25,7 +25,7 @@ from nikawa.recipes.changelog import Correction
 from nikawa.records import Dataset, Example, Span, Task, reference, revive
 
 UNSAID: Any = msgspec.UNSET
-SHAPES = "docs/records.md has the shapes"
+SHAPES = "docs/records.md describes the shapes"
 NAMES = {
     "example": ("example", "id", "item", "reference"),
     "question": ("question",),
@@ -51,7 +51,7 @@ class GoldItem(msgspec.Struct, frozen=True):
     by: str = ""
     why: str = ""
     decided_by: str = ""
-    """Who decided on the gold, where somebody did; `reason` says why."""
+    """The person who decided on the gold, if any; `reason` says why."""
     reason: str = ""
 
     @property
@@ -112,7 +112,7 @@ def read_gold_folder(folder: Path) -> Iterator[Relabel]:
     """
     path = folder / ITEMS
     if not path.is_file():
-        cure = "name a file of corrections, or a folder that nikawa aggregate wrote"
+        cure = "pass a file of corrections, or a folder that `nikawa aggregate` wrote"
         raise BadInput(f"holds no {ITEMS}", file=folder, cure=cure)
     workers = read_json(folder / SUMMARY, dict[str, Any]).get("workers", "several")
     is_empty = True
@@ -133,7 +133,7 @@ def read_gold_folder(folder: Path) -> Iterator[Relabel]:
             )
     if is_empty:
         cure = "settle the ties, or ask more workers"
-        raise BadInput("holds no item that got gold", file=path, cure=cure)
+        raise BadInput("contains no item with gold", file=path, cure=cure)
 
 
 def read_json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -145,7 +145,7 @@ def read_json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def read_sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a sheet under our names, with their lines.
 
-    Empty cells are left out, but for id and label.
+    Empty cells are skipped, except id and label.
     """
     rows = read_sheet(path, detect_layout(path), Notes())
     line, header = next(rows, (1, []))
@@ -210,7 +210,9 @@ class CorrectionSet:
     def notes(self) -> tuple[str, ...]:
         """Further notes on the corrections."""
         changed = len(self.corrections)
-        sentence = f"{self.kept + changed:,} answers were looked at again: {self.kept:,} stay, {changed:,} change"
+        sentence = (
+            f"{self.kept + changed:,} answers were reviewed: {self.kept:,} stay, {changed:,} change"
+        )
         return (sentence,) if self.kept else ()
 
     def count(self, split: str, question: str) -> int:
@@ -275,7 +277,7 @@ class Checker:
             )
             corrected.gold.setdefault(split, {}).setdefault(example.id, {})[question] = new
         if not corrected.corrections:
-            what = f"all {corrected.kept:,} answers that were looked at again stay as they are"
+            what = f"all {corrected.kept:,} reviewed answers stay as they are"
             raise BadInput(what, file=self.path, cure="there is nothing to amend")
         return corrected
 
@@ -292,7 +294,7 @@ class Checker:
         if len(homes) == 1:
             return homes[0], self.examples[homes[0], one.example]
         if homes:
-            cure = f"say which: {list_names(f'{home}/{one.example}' for home in homes)}"
+            cure = f"name one of: {list_names(f'{home}/{one.example}' for home in homes)}"
             raise self._fault(one, f"several splits have the id {one.example!r}", cure)
         what = f"{self.dataset.name} {self.dataset.version} has no example {one.example!r}"
         raise self._fault(one, what, suggest(rest if slash else name, self.homes))
@@ -300,11 +302,11 @@ class Checker:
     def _question(self, one: Relabel, example: Example) -> str:
         known = list(example.gold)
         if example.hidden:  # the message must not reveal anything about it, not even that the correction changes nothing
-            cure = "take the line out: hidden labels are corrected where they are kept"
+            cure = "remove the line: correct hidden labels in the copy that contains them"
             raise self._fault(one, f"the label of {one.example} is hidden", cure)
         if not known:
-            what = f"{one.example} has no gold here that could be corrected"
-            raise self._fault(one, what, "amend the copy that holds the labels")
+            what = f"{one.example} has no gold to correct here"
+            raise self._fault(one, what, "amend the copy that contains the labels")
         if one.question and one.question not in known:
             raise self._fault(
                 one, f"{one.example} has no question {one.question!r}", suggest(one.question, known)
@@ -318,7 +320,7 @@ class Checker:
         """The new answer in the type of the old one, and another one than it, unless people looked
         again.
 
-        No message tells the old answer: it may be hidden.
+        No message contains the old answer: it may be hidden.
         """
         old = example.gold[question]
         new = self._typed(one, one.label, old)
@@ -341,12 +343,12 @@ class Checker:
             new = made.gold[question]
         if one.before is not UNSAID and self._typed(one, one.before, old) != old:
             what = f"the {question} of {one.example} is not {one.before!r}, which the line gives as its old answer"
-            cure = f"was the line made for another version than {self.dataset.version}?"
+            cure = f"check that the line was made for version {self.dataset.version}"
             raise self._fault(one, what, cure)
         if new == old and not one.again:
             cure = "remove the line: every correction must change something"
             raise self._fault(
-                one, f"the {question} of {one.example} is {one.label!r} already", cure
+                one, f"the {question} of {one.example} is already {one.label!r}", cure
             )
         return new
 

@@ -126,7 +126,7 @@ def describe_answers(judgements: Iterable[Judgement]) -> str:
 
 
 def most_voted(answers: Iterable[Any], least: int = 1) -> Any:
-    """The answer given most often, if by so many at least and by more than any other; else None."""
+    """The answer given most often, if it has at least this many votes and more than any other; else None."""
     counts = Counter(answers).most_common(2)
     if not counts or counts[0][1] < least or (len(counts) == 2 and counts[0][1] == counts[1][1]):
         return None
@@ -170,7 +170,7 @@ def split_groups(
     """Sort the items of the sets `names` into splits of the sizes that the setting `split` gives;
     see `assign_splits`.
 
-    The setting `removed`, where the stage uses it, names items deleted by hand, by any of their
+    The setting `removed`, where the stage uses it, names items deleted manually, by any of their
     `ids`; the setting `tags` names the tag pack whose tags they get.
     """
     examples = [example for name in names for example in inputs.examples(name)]
@@ -188,7 +188,7 @@ def split_groups(
 
 
 def check_split(config: Any, parts: int = 3) -> None:
-    """Refuse a setting `split` that names no sizes of so many parts."""
+    """Refuse a setting `split` without sizes for this number of parts."""
     from nikawa.splitting.base import parse_sizes
 
     try:
@@ -205,8 +205,8 @@ def check_removed(removed: Sequence[str], known: Collection[str]) -> None:
     go.
     """
     if missing := [one for one in removed if one not in known]:
-        what = f"the setting removed names {list_names(missing)}, which no rule let through to here"
-        raise BadInput(what, cure=f"take it from the list, or {suggest(missing[0], known)}")
+        what = f"the setting removed names {list_names(missing)}, which did not reach this stage"
+        raise BadInput(what, cure=f"remove it from the list, or {suggest(missing[0], known)}")
 
 
 def check_votes(votes: str, workers: str, config: Any) -> None:
@@ -253,7 +253,7 @@ def refuse_pairs(inputs: Mapping[str, Any], path: Any, line: int, takes: str) ->
     for names in (("sentence1", "sentence2"), ("premise", "hypothesis")):
         if all(name in inputs for name in names):
             what = f"is a pair of sentences; the recipe takes {takes} and makes the pairs itself"
-            raise BadInput(what, file=path, line=line, cure=f"give the file of {takes}")
+            raise BadInput(what, file=path, line=line, cure=f"pass the file of {takes}")
 
 
 def require_value(value: Any, what: str, path: Any, line: int) -> Any:

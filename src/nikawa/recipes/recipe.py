@@ -1,4 +1,4 @@
-"""What a recipe declares: how a dataset is made, stage by stage, from source text and people's
+"""Recipes declare how a dataset is made, stage by stage, from source text and people's
 answers.
 
 A recipe is the name `RECIPE` in a file of a folder below this package, found by scan, or an entry
@@ -97,13 +97,13 @@ class Dropped(NamedTuple):
 
 Outcome = Kept | Dropped
 Outcomes = Iterator[Outcome]
-"""What a stage yields: every item it read or made, once."""
+"""The output of a stage: every item it read or made, once."""
 SPLITS = {"train": "train", "dev": "dev", "test": "test"}
 """The usual splits, each released from the set of its own name."""
 
 
 class Inputs(Protocol):
-    """What a stage reads."""
+    """The inputs of a stage."""
 
     def examples(self, name: str) -> Iterator[Example]:
         """The items of a set, in order."""
@@ -148,28 +148,28 @@ Simulate = Callable[[Example, Any, Random], Any]
 
 @dataclass(frozen=True)
 class Ask:
-    """A step where people answer: the items of `reads`, each judged by so many workers."""
+    """A step where people answer: the items of `reads`, each judged by a number of workers."""
 
     name: str
     title: str
-    """What people are asked, in a few words; sheets and the dataset card print it."""
+    """The question in a few words; sheets and the dataset card print it."""
     reads: tuple[str, ...]
     """The sets whose items are judged."""
     form: str
     """The form of the question: one of `ANSWER_SHAPES`, and of the annotation pages."""
     question: str
-    """What the judgements say they answer."""
+    """The name of the question in the judgements."""
     workers: str
     """The config field that says how many workers answer about an item."""
     prompt: str = ""
-    """What the worker reads, in the language of the data. Pages show it where the form has no words of its own for the
+    """The prompt for workers, in the language of the data. Pages show it where the form has no words of its own for the
     question: name what can be answered as `names` does, not by the stored values."""
     heading: str = ""
-    """What the task is called at the head of a worker's page, in the language of the data."""
+    """The title of a worker's page, in the language of the data."""
     guideline: tuple[str, ...] = ()
-    """What workers keep to, a point each, in the language of the data; the form's own guideline when empty."""
+    """The points of the guideline, in the language of the data; the form's own guideline when empty."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """What a label, an input or a report (`report_CODE`) is called on the page; the stored value stays what it is."""
+    """Names of labels, inputs and reports (`report_CODE`) on the page; the stored values stay the same."""
     anchors: Mapping[str, str] = field(default_factory=dict)
     """What the numbers of a scale stand for, by number; the form's own words when empty."""
     show: Callable[[Example], Mapping[str, Any]] | None = None
@@ -186,7 +186,7 @@ class Ask:
     """The config field that says how many texts a worker writes, or labels they may rank; one text
     when empty."""
     reports: tuple[str, ...] = ()
-    """Words that hand an item back and may be given instead of an answer, such as `personal` or
+    """Codes of reports that are accepted instead of an answer, such as `personal` or
     `hate`."""
     apart: tuple[str, ...] = ()
     """Earlier `Ask`s about the same items or what they were made of: who answered there does not
@@ -235,7 +235,7 @@ class Recipe:
     """What `nikawa data check` finds in a release with these settings and is as the paper has it;
     `known.toml` of the release lists it."""
     notes: tuple[str, ...] = field(default=())
-    """What the papers do not say and was chosen here; the card lists it."""
+    """Choices made here because the papers do not specify them; the card lists them."""
 
     def __post_init__(self) -> None:
         known = set(self.sources)

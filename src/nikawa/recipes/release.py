@@ -34,7 +34,7 @@ MAX_SIBLINGS = 20
 
 @dataclass
 class History:
-    """What happened to every item of a build."""
+    """The history of every item of a build."""
 
     upstream: Mapping[str, frozenset[str]]
     """By stage all it rests on, and itself."""
@@ -172,7 +172,7 @@ class Released(Record, frozen=True, kw_only=True):
     fresh: bool = True
     """False where it was there already."""
     warnings: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What to look at before it is published: splits that are empty, lack a label or hold one only, and fields
+    """What to look at before it is published: splits that are empty, lack a label or contain only one, and fields
     that give labels away, also those that are known. Not there where there is nothing."""
 
 
@@ -192,7 +192,7 @@ def release(store: Store, overwrite: bool) -> Released:
     fresh = built is None or built.key != key
     if built is None or fresh:
         if built is not None and not overwrite:
-            what = f"holds the release {built.version} of other items or settings"
+            what = f"contains the release {built.version} of other items or settings"
             raise BadInput(
                 what, file=store.out, cure="pass --overwrite, or build in another folder"
             )
@@ -224,12 +224,12 @@ def warn_of_labels(store: Store) -> Iterator[str]:
         empty = [name for name, share in asked_for if name not in splits and share.strip() != "0"]
         if empty:
             total = sum(map(len, splits.values()))
-            yield f"nothing came into {list_names(empty)}: {total:,} examples are too few for split = {','.join(shares)}; give more text, or split the release with nikawa split"
+            yield f"no example is in {list_names(empty)}: {total:,} examples are too few for split = {','.join(shares)}; provide more text, or split the release with `nikawa split`"
     uneven = list(label_findings(splits))
     for finding in uneven:
         yield f"{finding.where}: {finding.note}"
     if uneven:
-        yield "another seed or split gives other parts; nikawa split --by stratified-groups balances them"
+        yield "try another seed or split, or balance the parts with `nikawa split --by stratified-groups`"
     by_field = group_by(find_open_giveaways(splits), lambda giveaway: giveaway.field)
     for name, giveaways in by_field.items():
         worst = max(giveaways, key=lambda giveaway: giveaway.strength)
@@ -243,8 +243,8 @@ def released_before(out: Path) -> Built | None:
         return None
     if (out / BUILT).is_file():
         return read_json(out / BUILT, Built)
-    cure = "choose another folder: builds replace only releases of their own"
-    raise BadInput("holds a dataset that no build made", file=out, cure=cure)
+    cure = "choose another folder: a build replaces only its own releases"
+    raise BadInput("contains a dataset that no build made", file=out, cure=cure)
 
 
 def write_release(store: Store, key: str) -> Built:
@@ -306,7 +306,7 @@ def number_examples(store: Store) -> Splits:
             number += 1
         splits[split] = pairs
     if not any(splits.values()):
-        cure = "look at what the stages dropped, and loosen the settings or give more text"
+        cure = "check what the stages dropped, then relax the settings or provide more text"
         raise BadInput(f"nothing is left to release of {recipe.name}", file=store.out, cure=cure)
     return {split: pairs for split, pairs in splits.items() if pairs}
 
@@ -316,7 +316,7 @@ def complete_card(store: Store, figures: Figures) -> Card:
     show.
     """
     card = store.recipe.card(store.config)
-    workers = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
+    workers = "; ".join(f"{a.name}: {a.each} per item, {a.workers} in total" for a in figures.asks)
     problems = []
     if figures.simulated:
         workers += " (simulated)"

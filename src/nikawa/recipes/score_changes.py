@@ -194,12 +194,12 @@ def moved_scores(
         return [], []
     if not versions.tasks:
         what = f"no task of {versions.before.name} is known, so nothing can be scored"
-        raise BadInput(what, cure="leave --runs and --answers out")
+        raise BadInput(what, cure="remove --runs and --answers")
     systems = Systems(versions)
     for folder in runs:
         here = [systems.add_run(run) for run in find_runs([folder]).results]
         if not any(here):
-            systems.notes.append(f"{folder} holds no finished run on {versions.before.name}")
+            systems.notes.append(f"{folder} contains no finished run on {versions.before.name}")
     for entry in answers:
         systems.add_answers(entry)
     moves = moves_of(systems.systems, versions)
@@ -216,8 +216,8 @@ def explain_equal_scores(moves: Sequence[ScoreMove]) -> Iterator[str]:
             continue
         why = "its answers to the corrected items are wrong under both versions"
         if own[0].gained:
-            why = "as many of its answers become right as wrong"
-        yield f"{system} does not move on {split} of {task}: {why}"
+            why = "as many of its answers become correct as wrong"
+        yield f"{system} does not change on {split} of {task}: {why}"
 
 
 @dataclass
@@ -271,7 +271,7 @@ class Systems:
     def explain_unmoved(self) -> Iterator[str]:
         """Which runs have no score that could move: those on sets where nothing is corrected."""
         for why, runs in self.unmoved.items():
-            yield f"{', '.join(runs)} {'does' if len(runs) == 1 else 'do'} not move: {why}"
+            yield f"{', '.join(runs)} {'does' if len(runs) == 1 else 'do'} not change: {why}"
 
     def _task_of(self, spec: RunSpec) -> Task | None:
         """The task a run answered.
@@ -320,7 +320,7 @@ class Systems:
         path = Path(rest if chosen else entry)
         if not path.exists():
             raise BadInput(
-                "no such file", file=path, cure="write --answers FILE or --answers TASK=FILE"
+                "no such file", file=path, cure="pass --answers FILE or --answers TASK=FILE"
             )
         if len(tasks) != 1:
             names = list_names(task.name for task in tasks)
@@ -363,5 +363,5 @@ def match_split(path: Path, task: Task, versions: Versions) -> System:
     count, lacking, system = max(fits, key=lambda fit: fit[:2])
     if lacking:
         what = f"answers {count:,} examples of {system.split}, {-lacking:,} lack one"
-        raise BadInput(what, file=path, cure="give an answer to every example")
+        raise BadInput(what, file=path, cure="add an answer for every example")
     return system

@@ -1,4 +1,4 @@
-"""Where a build keeps its work: a folder a stage, written whole, with the digest of what it was
+"""The working folder of a build: one folder per stage, written whole, with the digest of what it was
 made from.
 """
 
@@ -49,7 +49,7 @@ class Measured(Record, frozen=True, kw_only=True):
 
 
 class Done(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What a finished stage made, and of what."""
+    """The output of a finished stage, and its inputs."""
 
     stage: str
     key: str
@@ -137,8 +137,8 @@ class Store:
         """
         given = getattr(self.config, name)
         if not given:
-            what = f"the config of {self.recipe.name} names no file of {name}"
-            cure = f'write {name} = "FILE" into it; --show-config prints one to fill in'
+            what = f"the config of {self.recipe.name} does not set {name}"
+            cure = f'add {name} = "FILE"; --show-config prints a template'
             raise BadInput(what, file=self.config_file, cure=cure)
         path = self.base / str(given)
         try:
@@ -220,9 +220,9 @@ class _Sink:
     def add(self, example: Example) -> None:
         """One more item; an id may come once."""
         if example.id in self.ids:
-            cure = "give every item of the source an id of its own"
+            cure = "give every item of the source a unique id"
             place = example.meta.get(FROM, {})
-            what = f"the id {example.id!r} comes a second time in the set {self.name!r}"
+            what = f"the id {example.id!r} is repeated in the set {self.name!r}"
             raise BadInput(what, file=place.get("file"), line=place.get("line"), cure=cure)
         self.ids.add(example.id)
         line = encode_record(example) + b"\n"

@@ -68,7 +68,7 @@ def judge(name: str, printed: Number, recomputed: Value | None, figures: Figures
     """One figure with its verdict; `recomputed` is None where the files it needs are not here."""
     value: Number | None = None
     verdict: Verdict = "absent"
-    note = "the files it needs are not here"
+    note = "the files it needs are missing"
     if isinstance(recomputed, Partial):
         lack = f"without {recomputed.missing}" if recomputed.missing else "so far"
         note = f"{recomputed.value:g} {lack}"

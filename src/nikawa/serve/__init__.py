@@ -1,4 +1,4 @@
-"""What web servers share: a database, log-in, limits, languages, background work. It knows no project and no page.
+"""Parts that web servers share: database, log-in, limits, languages, background work. It knows no project and no page.
 
 A server puts these together: `database` (SQLite or PostgreSQL behind one face), `pool` (one writer with group commit,
 many readers), `audit` and `login` (tables of their own, to add to the server's), `requests` and `limits` (what a

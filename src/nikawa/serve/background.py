@@ -27,14 +27,14 @@ NICENESS = 10
 BYTES_PER_BLOCK = 1 << 20
 """Bytes of the pipe between the two."""
 FIRST_FIGURES_SECONDS = 1.5
-"""How long somebody waits for figures that were never computed before: those of a small project are there by then."""
+"""Maximum wait for the first figures, which is enough for a small project."""
 POLL_SECONDS = 0.02
 """Between two looks whether they are."""
 _log = logging.getLogger("nikawa.serve")
 
 
 class BackgroundTask(msgspec.Struct, frozen=True):
-    """What the process is to do."""
+    """The task of the process."""
 
     function: str
     """`module:name` of a function that yields bytes."""
@@ -131,7 +131,7 @@ class LatestFigures:
         self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
 
     async def get(self, name: str, max_age: float, compute: Callable[[], Any]) -> Figures:
-        """The last figures of a name; newer ones are begun where they are older than so many seconds."""
+        """The last figures of a name; newer ones are started if they are older than this number of seconds."""
         with self._lock:
             figures = self._figures.setdefault(name, Figures())
             begins = not figures.working and time.monotonic() >= figures.fresh_until

@@ -1,4 +1,4 @@
-"""Who a request comes from, and which host it is for: what is believed of what a client says about itself.
+"""The client and the host of a request: which statements of a client about itself are trusted.
 
 The address of a connection is the only thing a client cannot choose. `X-Forwarded-For` and `X-Forwarded-Proto` are
 trusted only from the web servers in front that the settings name (`trusted_proxies`), not
@@ -25,7 +25,7 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """No page elsewhere can make a browser use these for a machine that is not its own."""
 FORWARDED = frozenset({b"x-forwarded-for", b"x-forwarded-proto", b"forwarded", b"x-real-ip"})
 ALIVE = "/alive"
-"""Answered for every host: a load balancer asks without one, and the answer tells nothing."""
+"""Answered for every host: a load balancer asks without one, and the answer reveals nothing."""
 _log = logging.getLogger("nikawa.serve")
 
 
@@ -73,7 +73,7 @@ def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 @lru_cache(maxsize=4096)
 def client_network(address: str) -> str:
-    """What limits count as one client: an IPv4 address, or the /64 of IPv6, all of which one customer has.
+    """The part of an address that limits count as one client: an IPv4 address, or the /64 of IPv6, all of which one customer has.
 
     >>> client_network("2001:db8::1"), client_network("::ffff:192.0.2.7"), client_network("192.0.2.7")
     ('2001:db8::/64', '192.0.2.7', '192.0.2.7')
@@ -140,7 +140,7 @@ class ClientCheck:
         self._logged: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with the client and the scheme that are believed."""
+        """Pass a request on, with the client and the scheme that are trusted."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -163,7 +163,7 @@ class ConnectionPlaces:
             silent.move_to_end(connection)
 
     def hold_body(self, network: str, change: int) -> None:
-        """Count bytes of bodies that are half here; where they are too many, the oldest of them goes."""
+        """Count bytes of incomplete bodies; if there are too many, close the oldest."""
         self.body_bytes += change
         if change > 0 and self.body_bytes > MAX_BODY_BYTES:
             self._log.warn(
@@ -203,7 +203,7 @@ class ConnectionPlaces:
         return len(overdue)
 
     def on_malformed(self, address: str) -> None:
-        """Log that somebody sends what is no request."""
+        """Log that a client sends something that is not a request."""
         self._log.warn("a request from %s was refused before it was read: it is not HTTP", address)
 
     def on_accept_failed(self, problem: object) -> None:

@@ -230,7 +230,7 @@ class SqliteConnection(Connection):
         self._raw.execute("COMMIT")
 
     def rollback(self) -> None:
-        """End the transaction as if it had not been."""
+        """Roll back the transaction."""
         self._raw.execute("ROLLBACK")
 
     def close(self) -> None:
@@ -434,7 +434,7 @@ class PostgresConnection(Connection):
         self._raw.execute("COMMIT", prepare=False)
 
     def rollback(self) -> None:
-        """End the transaction as if it had not been."""
+        """Roll back the transaction."""
         self._raw.execute("ROLLBACK", prepare=False)
 
     def close(self) -> None:

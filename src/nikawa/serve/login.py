@@ -93,7 +93,7 @@ def password_matches(kept: str, password: str) -> bool:
 
 
 def set_person(db: Connection, name: str, role: str, password_hash: str, now: float) -> None:
-    """Add somebody, or give them a new password and role; their sessions end."""
+    """Add a user, or set a new password and role; their sessions end."""
     if role not in ROLES:
         raise BadInput(f"there is no role {role!r}", cure=f"roles: {', '.join(ROLES)}")
     db.execute(

@@ -1,4 +1,4 @@
-"""What a route reads of a request and writes as a response; what does not fit is refused before anything is done."""
+"""Reading requests and writing responses; invalid requests are refused before anything is done."""
 
 from __future__ import annotations
 

@@ -119,16 +119,16 @@ class StaticFiles:
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """How many connections a server takes, and which web servers in front of it are believed."""
+    """Limits on connections, and the web servers in front that are trusted."""
 
     connections: int = 4096
-    """Of all clients; fewer where the process may not have so many file descriptors."""
+    """Of all clients; fewer if the process is limited to fewer file descriptors."""
     per_address: int = 1000
     """Of one address that is no trusted proxy."""
     trusted: Networks = field(default_factory=Networks)
 
     def places(self, descriptors: int) -> int:
-        """The connections that so many file descriptors allow, with some left for database, files and processes."""
+        """The connections that this number of file descriptors allows, with some left for database, files and processes."""
         reserved = min(RESERVED_DESCRIPTORS, descriptors // 2)
         return max(1, min(self.connections, descriptors - reserved))
 

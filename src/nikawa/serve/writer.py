@@ -3,7 +3,7 @@
 A request that writes is a plain function of a connection. The writer takes all functions that wait, runs them one after
 the other in one transaction, and commits once (group commit): many requests cost few syncs. A function that refuses its
 request does so before it writes, and the others of its batch are kept. Where one fails later, or by a statement that is
-wrong, the batch is undone and each of its functions is called again, in a transaction of its own. A result is handed
+wrong, the batch is undone and each of its functions is called again, in a separate transaction. A result is handed
 out only after the commit, when it is on disk. Only where the database is gone or full does the whole batch fail, as
 `Unavailable`: each client sends its request again.
 """
@@ -119,7 +119,7 @@ class DatabaseWriter:
         self._outage.ends()
 
     def _reader(self) -> Connection:
-        """An idle connection, else a new one, else the next that somebody gives back."""
+        """An idle connection, else a new one, else the next that is returned."""
         ends = time.monotonic() + READER_SECONDS
         with suppress(Empty):
             db = self._idle.get_nowait()

@@ -1,4 +1,4 @@
-"""Ways to split a dataset: one file a family, found by scan.
+"""Ways to split a dataset: one file per family, found by scan.
 
 Each sorts examples into named parts.
 """

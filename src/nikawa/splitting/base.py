@@ -1,4 +1,4 @@
-"""What every way to split shares: sizes, settings, and draws that depend on names and the seed
+"""Parts that all splitters share: sizes, settings, and draws that depend on names and the seed
 alone.
 """
 
@@ -32,7 +32,7 @@ NAMES = {2: ("train", "test"), 3: ("train", "dev", "test")}
 
 @dataclass(frozen=True)
 class SplitterSettings:
-    """What a way to split may need; each reads some of it."""
+    """Settings of splitters; each uses some of them."""
 
     seed: int = 0
     question: str = ""

@@ -63,7 +63,7 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class SplitOptions:
-    """What to split into, and how."""
+    """How to split."""
 
     by: str = ""
     """The name of a way to split; see `choose_way` for what is done when it is empty."""
@@ -73,7 +73,7 @@ class SplitOptions:
     """Of the parts, as many as sizes; train, dev and test when empty."""
     settings: SplitterSettings = field(default_factory=SplitterSettings)
     analyser: str = ""
-    """What cuts texts into words: an analyser, or blanks when empty."""
+    """How texts are split into words: an analyser, or blanks when empty."""
     model: str = MODEL
     """The hypothesis-only model, for ways to split that need one."""
     out: Path | None = None
@@ -86,7 +86,7 @@ class SplitOptions:
 
 
 class SplitReport(ShownAsTables, Record, frozen=True, kw_only=True):
-    """What a dataset was split into."""
+    """The result of a split."""
 
     main_table: ClassVar[str] = "sizes"
 
@@ -102,11 +102,11 @@ class SplitReport(ShownAsTables, Record, frozen=True, kw_only=True):
     measured: dict[str, dict[str, float]]
     """Part to what the way of splitting is about: unseen terms, word overlap, unseen entities, …"""
     leaks: tuple[Finding, ...]
-    """What the parts share that they should not."""
+    """Leaks between the parts."""
     uneven: tuple[Finding, ...] | msgspec.UnsetType = msgspec.UNSET
     """Parts that lack a label or contain only one label; omitted if there are no such parts."""
     views: dict[str, str] = msgspec.field(default_factory=dict)
-    """Splits that were left out, each with the one it is a part of."""
+    """Splits that were skipped, each with the split that contains it."""
     renamed: int | msgspec.UnsetType = msgspec.UNSET
     """Examples whose id was used in several splits, and now begins with the name of its split; not
     present if there are no such parts."""

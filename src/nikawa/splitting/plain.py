@@ -25,7 +25,7 @@ def split_randomly(examples: Sequence[Example], sizes: Sizes, settings: Splitter
 
 
 def split_by_label(examples: Sequence[Example], sizes: Sizes, settings: SplitterSettings) -> Parts:
-    """Every part with the labels in the ratio of the whole, to within one example a label.
+    """Every part with the labels in the ratio of the whole, to within one example per label.
 
     The k-th of n examples of a label is placed at (k + u) / n, with u between 0 and 1 by chance, so
     that labels too rare for every part are not always lacking in the same one; all labels are lined

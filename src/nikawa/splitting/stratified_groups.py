@@ -108,7 +108,7 @@ def refuse_large_groups(groups: Mapping[str, int], sizes: Sizes) -> None:
 
 
 def fill_parts(counts: Counts, shares: Counts) -> list[int]:
-    """The part of each group; `counts` has a row a group and a column a kind, `shares` are those of
+    """The part of each group; `counts` has one row per group and one column per kind, `shares` are those of
     the parts.
     """
     targets = shares[:, None] * counts.sum(axis=0)[None, :]

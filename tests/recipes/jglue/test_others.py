@@ -94,7 +94,7 @@ def test_settings_that_cannot_be_met_are_refused_first(
 
 
 def test_an_id_that_comes_twice_is_named(start: Any) -> None:
-    with pytest.raises(BadInput, match=r"reviews\.jsonl, line 21: the id 'R3' comes a second time"):
+    with pytest.raises(BadInput, match=r"reviews\.jsonl, line 21: the id 'R3' is repeated"):
         start("marc-ja", "reviews", [*REVIEWS, {**REVIEWS[3], "text": "別の感想です。"}])()
 
 

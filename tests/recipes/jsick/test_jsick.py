@@ -305,7 +305,7 @@ def test_a_corrected_version_of_a_build(finish: Any, start: Any, tmp_path: Path)
     page = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert f"| {N} | 1 | 1 | 1 | 3 |" in page
     assert "## Collection process" in page
-    with pytest.raises(BadInput, match=r"holds the release 1\.1 of other items or settings"):
+    with pytest.raises(BadInput, match=r"contains the release 1\.1 of other items or settings"):
         start("jsick", "pairs", LINES, name="my-jsick")()
 
 

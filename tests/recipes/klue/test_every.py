@@ -196,7 +196,7 @@ def test_workers_are_kept_apart_from_a_question_that_was_asked() -> None:
 def test_what_no_paper_describes_is_read_alone(name: str, tmp_path: Path) -> None:
     assert name in benchmarks()
     with pytest.raises(
-        BadInput, match=rf"^{name} can be read but not built: the papers at hand do not describe"
+        BadInput, match=rf"^{name} can be read but not built: its paper does not describe"
     ):
         build(name, tmp_path / "out", BuildOptions())
     assert name not in recipes()

@@ -75,7 +75,7 @@ def test_a_wrong_lexicon_is_refused(text: str, what: str, tmp_path: Path) -> Non
         ("print('x')", "'x', which is not a list of spans"),
         ("sys.exit('no model')", "exited with status 1: no model"),
         ('print(\'[{"start": 0, "end": 9, "label": "PS"}]\')', "a span 0-9 outside its line"),
-        ('print(\'[{"start": 0, "end": 1, "label": "XX"}]\')', "'XX' is no type"),
+        ('print(\'[{"start": 0, "end": 1, "label": "XX"}]\')', "'XX' is not a type"),
     ],
 )
 def test_a_program_that_fails_is_told(body: str, what: str, tmp_path: Path) -> None:
@@ -91,5 +91,5 @@ def test_files_that_are_no_tagger_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot run .*; a tagger is a \.tsv lexicon"):
         tagger_of(tmp_path / "tagger", TYPES)(["하늘"])
     write_records(tmp_path / "known.jsonl", [Example(id="1", inputs={"text": "하늘"})])
-    with pytest.raises(BadInput, match="holds no record with gold spans"):
+    with pytest.raises(BadInput, match="contains no record with gold spans"):
         tagger_of(tmp_path / "known.jsonl", TYPES)

@@ -104,7 +104,7 @@ def test_a_fourth_topic_is_refused(start: Any, people: Any, tmp_path: Path) -> N
     run()
     people(tmp_path / "out", "topics", lambda item: [list(LABELS[:4])] * 3)
     with pytest.raises(
-        BadInput, match=r"4 labels, 3 at most .*; the form ranked takes .*, or personal, hate"
+        BadInput, match=r"4 labels, at most 3 .*; the form ranked accepts .*, or personal, hate"
     ):
         run()
 

@@ -57,14 +57,14 @@ class CheckedTexts(NamedTuple):
     """The texts of an answer after the checks that all forms share."""
 
     texts: list[str]
-    """All of them, stripped; empty where the answer is something else than so many texts."""
+    """All texts, stripped; empty if the answer does not have the required number of texts."""
     problems: list[Problem]
     sound: dict[str, str]
     """Those without a problem so far, by the field they were written in."""
 
 
 def check_written(value: Any, count: int) -> CheckedTexts:
-    """Check that a value is so many texts, and each of them by itself; a form's own rules go on with the sound ones.
+    """Check that a value has the required number of texts, and check each text; the form then checks the valid ones.
 
     >>> check_written(["a dog", "a dog"], 2).sound
     {'text-0': 'a dog'}

@@ -26,7 +26,7 @@ ASKS_FOR_LENGTH = re.compile(
     r"[0-9０-９一二三四五六七八九十百]+\s*(?:文字|글자)|\b\d+[- ](?:letter|character)",
     re.IGNORECASE,
 )
-"""Questions that ask for a word of so many characters, as the paper leaves them out."""
+"""Questions that ask for a word with a certain number of characters, which the paper excludes."""
 
 
 class ConceptQuestion(FormSettings, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """The concepts, the one that is to be the answer, and what they belong to where the item tells it."""
+    """The concepts, the one that must be the answer, and their source if the item has one."""
     choices, answer = list_choices(example), str(example.inputs["answer"])
     return {**pick_texts(example, ("source",)), "choices": choices, "answer": answer}
 

@@ -44,7 +44,7 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
-    """The question with its choices, which of them is right, and what they belong to where the item tells it."""
+    """The question with its choices, the correct one, and their source if the item has one."""
     inputs = example.inputs
     shown = {
         **pick_texts(example, ("source",)),

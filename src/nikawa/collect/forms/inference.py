@@ -1,7 +1,7 @@
 """Three-way inference: premise to hypothesis, and where asked whether the sentences are natural (JSICK-stress).
 
 An answer is `{"label": "entailment", "naturalness": "natural"}`, the second only where the project asks for it. Each
-question becomes a judgement of its own.
+question becomes a separate judgement.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def parse_votes(text: str) -> list[tuple[str, int]]:
 
 
 def view(form: Form, example: Example, options: Options) -> dict[str, Any]:
-    """The two sentences, and how often each label was given before, where the item tells it."""
+    """The two sentences, and how often each label was given before, if the item contains it."""
     shown = plain_view(form, example, options)
     votes = example.inputs.get("votes")
     if isinstance(votes, str) and (counts := parse_votes(votes)):

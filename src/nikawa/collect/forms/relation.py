@@ -114,7 +114,7 @@ class Relation(FormSettings, frozen=True, kw_only=True):
 
 
 def likely_labels(example: Example, options: Options) -> list[str]:
-    """The labels shown first; all where nothing tells."""
+    """The labels shown first; all labels if the item gives no hint."""
     own = example.inputs.get("candidates")
     if isinstance(own, list | tuple) and own:
         return _with_usual(own, options)

@@ -95,7 +95,7 @@ FORM = Form(
     name="span-tagging",
     title={
         "ja": "文字の範囲にラベルを付ける",
-        "ko": "텍스트 범위에 라벨 지정하기",
+        "ko": "텍스트 범위에 레이블 지정하기",
         "en": "Tag spans of text",
     },
     questions=("spans",),
@@ -124,12 +124,12 @@ FORM = Form(
             "label_QT": "数量",
         },
         "ko": {
-            "prompt": "해당하는 부분을 선택하고 라벨을 지정해 주세요. 없으면 그대로 제출해 주세요.",
-            "labels": "라벨",
+            "prompt": "해당하는 부분을 선택하고 레이블을 지정해 주세요. 없으면 그대로 제출해 주세요.",
+            "labels": "레이블",
             "tags": "지정한 태그",
             "tags_none": "태그가 없습니다",
             "tag_remove": "‘{text}’ 태그 삭제",
-            "tag_added": "‘{text}’에 ‘{label}’ 라벨을 지정했습니다",
+            "tag_added": "‘{text}’에 ‘{label}’ 레이블을 지정했습니다",
             "tag_removed": "‘{text}’ 태그를 삭제했습니다",
             "select_first": "먼저 텍스트를 선택해 주세요",
             "label_PS": "사람",
@@ -163,9 +163,9 @@ FORM = Form(
             "別のラベルを押すと付け替わり、同じラベルをもう一度押すと削除されます。",
         ),
         ko=(
-            "이름이나 날짜 등을 조사를 제외하고 빠짐없이, 필요한 부분만 골라 라벨을 지정해 주세요.",
+            "이름이나 날짜 등을 조사를 제외하고 빠짐없이, 필요한 부분만 골라 레이블을 지정해 주세요.",
             "처음부터 있는 태그는 자동으로 지정된 것입니다. 틀렸으면 고치고 빠진 것은 추가해 주세요.",
-            "다른 라벨을 누르면 바뀌고, 같은 라벨을 다시 누르면 삭제됩니다.",
+            "다른 레이블을 누르면 바뀌고, 같은 레이블을 다시 누르면 삭제됩니다.",
         ),
         en=(
             "Select whole names, dates and other entities, without particles, and assign a label to each.",

@@ -30,7 +30,7 @@ class Hypotheses(FormSettings, frozen=True, kw_only=True):
     labels: Labels = RELATIONS
     """The labels in the order of the fields."""
     ratio: Annotated[float, Meta(ge=1)] = 1.8
-    """The longest hypothesis may have so many times the characters of the shortest."""
+    """Maximum ratio of the lengths of the longest and the shortest hypothesis."""
     shortest: Annotated[int, Meta(ge=1)] = 5
     """Fewest characters of a hypothesis."""
     negated_alone: bool = False

@@ -1,4 +1,4 @@
-"""What the recipes of JSTS and JNLI share: captions to pairs (flows A, B, C), similarity,
+"""Parts that the recipes of JSTS and JNLI share: captions to pairs (flows A, B, C), similarity,
 inference, contradictions.
 
 Section 3.2.2 of the JGLUE paper. A: two captions of one image. B: captions of two images. C: a
@@ -214,11 +214,11 @@ class Captions(Config, kw_only=True):
     """Written pairs this far apart or more are deleted: Levenshtein over the longer text, with the
     final stop (step 4)."""
     removed: tuple[str, ...] = ()
-    """Ids of pairs deleted by hand; the paper deleted 12 of JSTS and 44 of JNLI."""
+    """Ids of pairs deleted manually; the paper deleted 12 of JSTS and 44 of JNLI."""
     split: str = "0.8,0.1,0.1"
     """Sizes of train, dev and test; the published ones come to these shares."""
     split_by: Annotated[str, Meta(pattern="^(pair|image)$")] = "pair"
-    """What stays together: pair, as in the published files, or image, which keeps captions of dev
+    """The unit that stays in one split: pair, as in the published files, or image, which keeps captions of dev
     and test out of train."""
     tags: str = "none"
     """A tag pack (docs/tags.md) whose tags the release gets; none for no tags."""
@@ -269,7 +269,7 @@ def make_pair(
 
 
 def pair_similar(inputs: Inputs, config: Any) -> Outcomes:
-    """All pairs of captions of one image, of which so many are drawn.
+    """All pairs of captions of one image, of which the configured number is drawn.
 
     Which comes first is drawn too.
     """
@@ -284,7 +284,7 @@ def pair_similar(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def pair_different(inputs: Inputs, config: Any) -> Outcomes:
-    """Captions of two images, each caption at most once, of which so many are drawn."""
+    """Captions of two images, each caption at most once, of which the configured number is drawn."""
     captions = list(inputs.examples("sentences"))
     linked = [Linked(caption.id, str(caption.group)) for caption in captions]
     pairs = []
@@ -405,7 +405,7 @@ def judge_inference(
 
 
 def split_pairs(title: str, *sets: str) -> Stage:
-    """The stage that sorts the pairs of some sets into the splits, less what was deleted by hand."""
+    """The stage that sorts the pairs of some sets into the splits, less what was deleted manually."""
 
     def run(inputs: Inputs, config: Any) -> Outcomes:
         yield from split_groups(

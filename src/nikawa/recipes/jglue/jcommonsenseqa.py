@@ -129,7 +129,7 @@ def fold_spelling(text: str) -> str:
 
 
 def question_fault(question: str, choices: list[str]) -> str:
-    """Why a written question is left out (step 3); empty where it is kept."""
+    """Why a written question is dropped (step 3); empty if it is kept."""
     if any(choice in question for choice in choices):
         return "holds a choice"
     if CHARACTERS.search(question):
@@ -181,7 +181,7 @@ class Jcqa(Config, kw_only=True):
     question_sets: Positive = 7500
     """Question sets drawn (step 1)."""
     analyser: str = "juman"
-    """What tells spelling variants: juman, whose dictionary the paper used (step 2), another
+    """The analyser that finds spelling variants: juman, whose dictionary the paper used (step 2), another
     analyser, or none to fold width and kana alone."""
     synonym_workers: Positive = 3
     """Workers who look for synonyms (step 2); the paper does not say how many."""
@@ -194,9 +194,9 @@ class Jcqa(Config, kw_only=True):
     answerers: Positive = 3
     """Workers who answer a question (step 5)."""
     right: Positive = 2
-    """Of whom so many must be right (step 5)."""
+    """Minimum number of them who must answer correctly (step 5)."""
     removed: tuple[str, ...] = ()
-    """Ids of questions deleted by hand; the paper deleted 14."""
+    """Ids of questions deleted manually; the paper deleted 14."""
     split: str = "0.8,0.1,0.1"
     """Sizes of train, dev and test; the published ones come to these shares."""
 
@@ -275,7 +275,7 @@ def adopt_question_sets(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def assign_targets(inputs: Inputs, config: Any) -> Outcomes:
-    """A question is to be written for each target of a set."""
+    """Ask for a question for each target of a set."""
     for question_set in inputs.examples("adopted"):
         source, targets = question_set.inputs["source"], question_set.inputs["targets"]
         for number, target in enumerate(targets):

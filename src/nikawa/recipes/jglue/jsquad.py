@@ -69,7 +69,7 @@ class Jsquad(Config, kw_only=True):
     split: str = "0.856,0.072,0.072"
     """Shares of articles; of the published 822, dev and test have 59 each."""
     removed: tuple[str, ...] = ()
-    """Ids of questions deleted by hand; version 1.3 deleted 162 of train."""
+    """Ids of questions deleted manually; version 1.3 deleted 162 of train."""
 
 
 class Line(msgspec.Struct):
@@ -89,7 +89,7 @@ def read_articles(path: Path) -> Iterator[Example]:
     for number, row in read_json_lines(path, Line):
         if row.inputs:  # a record, such as nikawa clean writes
             what = "is a sentence or a pair; the recipe takes whole articles"
-            cure = "give JSON lines of {id, title, text}, the text with a paragraph a line"
+            cure = "pass JSON lines of {id, title, text}, with one paragraph per line of the text"
             raise BadInput(what, file=path, line=number, cure=cure)
         title = str(require_value(row.title.strip(), "title", path, number))
         require_value(row.text, "text", path, number)

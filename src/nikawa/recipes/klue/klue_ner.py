@@ -42,7 +42,7 @@ class KlueNer(Texts, kw_only=True):
     sentences: str = ""
     """File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records."""
     tagger: str = ""
-    """What proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program
+    """The tagger that proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program
     (KLUE 3.4.1: BERT-CRF learned from another corpus)."""
     longest: Positive = 400
     """Characters of a sentence, at most (3.4.1)."""
@@ -71,7 +71,7 @@ def take_sentences(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def propose_entities(inputs: Inputs, config: Any) -> Outcomes:
-    """Sentences with the entities a machine finds; those without any are left out."""
+    """Sentences with the entities a machine finds; sentences without entities are dropped."""
     for sentence, spans in tag_sentences(inputs, "short", TYPES):
         made = replace(sentence, inputs=mark_entities(sentence, spans))
         if spans:
@@ -106,7 +106,7 @@ def majority_spans(judgements: Sequence[Judgement]) -> list[Span]:
 
 
 def gather_tags(inputs: Inputs, config: Any) -> Outcomes:
-    """What workers made of the proposals; sentences that one of them handed back are left out."""
+    """The entities after correction by workers; sentences that a worker reported are dropped."""
     judged, settled = (
         answers_of(inputs.judgements("tagging")),
         given_or_decided_answers(inputs, "tagging"),
@@ -215,12 +215,12 @@ def card(config: Any) -> Card:
     )
 
 
-TAGGING = "사람(PS), 장소(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 라벨을 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
+TAGGING = "사람(PS), 장소(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 레이블을 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
 
 
 TAGGING_POINTS = (
-    "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 표현을 모두 찾아 라벨을 지정해 주세요.",
-    "처음부터 있는 태그는 미리 지정해 둔 것입니다. 범위나 라벨이 틀렸으면 고치고, 빠진 것은 추가하고, 잘못된 것은 삭제해 주세요.",
+    "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 표현을 모두 찾아 레이블을 지정해 주세요.",
+    "처음부터 있는 태그는 미리 지정해 둔 것입니다. 범위나 레이블이 틀렸으면 고치고, 빠진 것은 추가하고, 잘못된 것은 삭제해 주세요.",
     "조사는 제외하고, 이름을 빠짐없이 필요한 부분만 골라 주세요.",
     "문장이 아니거나 여러 문장이면 신고해 주세요.",
 )
@@ -302,11 +302,11 @@ RECIPE = Recipe(
             labels=(RIGHT, WRONG),
             apart=("tagging",),
             simulate=simulate_check,
-            prompt="표시된 개체명의 범위와 라벨이 모두 맞습니까?",
+            prompt="표시된 개체명의 범위와 레이블이 모두 맞습니까?",
             heading="개체명 확인하기",
             guideline=(
                 "사람, 장소, 기관, 날짜, 시간, 수량을 나타내는 표현이 모두 바르게 표시되었는지 확인해 주세요.",
-                "범위나 라벨이 하나라도 틀렸거나 빠진 것이 있으면 ‘틀린 것이 있음’을 골라 주세요.",
+                "범위나 레이블이 하나라도 틀렸거나 빠진 것이 있으면 ‘틀린 것이 있음’을 골라 주세요.",
             ),
             names={**KIND_NAMES, RIGHT: "모두 맞음", WRONG: "틀린 것이 있음"},
             show=show_entities,

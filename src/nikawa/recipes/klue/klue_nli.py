@@ -157,7 +157,7 @@ def is_statement(text: str) -> bool:
 def simulate_hypotheses(example: Example, config: Any, random: Random) -> list[str] | str:
     """Made-up hypotheses: the end of the premise, its denial, and something unrelated.
 
-    Some premises are handed back.
+    Some premises are reported.
     """
     if random.random() < 0.03:
         return random.choice(REPORTS)
@@ -190,7 +190,7 @@ class KlueNli(Reviewed, kw_only=True):
     """Whether questions, formulae, lists and sentences that do not end in a predicate are left out,
     by a rough rule (3.3.1 asks for declarative sentences with a predicate)."""
     premises: Positive = 10000
-    """Premises drawn, as many of each source as can be (3.3.1)."""
+    """Number of premises drawn, balanced over the sources (3.3.1)."""
     writers: One = 1
     """Workers who write hypotheses for a premise (3.3.1)."""
     hypotheses: Annotated[int, Meta(ge=3, le=3)] = 3

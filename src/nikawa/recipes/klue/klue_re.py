@@ -159,7 +159,7 @@ def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
 
 
 def pair_by_knowledge(inputs: Inputs, config: Any) -> Outcomes:
-    """Pairs that the knowledge base holds, each two entities so many times at most."""
+    """Pairs that the knowledge base contains; the same two entities are limited to a maximum."""
     triples = read_triples(inputs.file("triples"))
     pairs = [p for s in inputs.examples("detected") for p in _pairs(s) if p.names in triples]
     times: Counter[tuple[str, str]] = Counter()
@@ -237,7 +237,7 @@ class KlueRe(Reviewed, kw_only=True):
     sentences: str = ""
     """File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records."""
     tagger: str = ""
-    """What finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program;
+    """The tagger that finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program;
     united with the spans of the lines (KLUE 3.5.1, step 3: two models)."""
     triples: str = ""
     """Knowledge base: subject, relation, object, tab-separated (step 4)."""
@@ -317,7 +317,7 @@ def vote_relations(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def adjudicate_relations(inputs: Inputs, config: Any) -> Outcomes:
-    """All pairs with their relation; what adjudicators hand back or do not agree on is left out."""
+    """All pairs with their relation; pairs that adjudicators report or do not agree on are dropped."""
     decided, book = given_answers(inputs, "adjudication"), inputs.decisions("adjudication")
     for pair in inputs.examples("settled"):
         yield Kept(_bare(pair), "settled by workers")
@@ -417,7 +417,7 @@ def show_marks(pair: Example) -> dict[str, Any]:
 
 MARK_NAMES = {"subject": "주체", "object": "대상"}
 PAGE_NAMES = {**MARK_NAMES, "report_broken": "표시된 범위가 잘못됨"}
-"""What workers read for the two entities, and for the report of wrong boundaries."""
+"""The names that workers see for the two entities, and for the report of wrong boundaries."""
 
 
 def ask_for_relation(

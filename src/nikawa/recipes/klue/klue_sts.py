@@ -173,7 +173,7 @@ class KlueSts(Reviewed, kw_only=True):
     rouge: Annotated[str, Meta(pattern="^[12L]$")] = "L"
     """ROUGE of greedy matching: 1, 2 or L; the paper does not say which (3.2.1)."""
     units: str = "words"
-    """What it counts: words, characters, or the morphemes of an analyser; the paper does not say.
+    """The units that it counts: words, characters, or the morphemes of an analyser; the paper does not say.
     """
     same_intent: Positive = 2
     """Pairs of each intent, at most; the paper does not say."""
@@ -184,9 +184,9 @@ class KlueSts(Reviewed, kw_only=True):
     workers: Positive = 7
     """Workers who rate a pair (3.2.1)."""
     least_r: Annotated[float, Meta(ge=-1, le=1)] = 0.80
-    """Workers who correlate less with the others are left out (3.2.1)."""
+    """Minimum correlation with the others; other workers are excluded (3.2.1)."""
     least_alpha: Annotated[float, Meta(ge=-1, le=1)] = 0.20
-    """Workers whose nominal alpha with the others is below are left out (3.2.1)."""
+    """Minimum nominal alpha with the others; other workers are excluded (3.2.1)."""
     ratings: Positive = 5
     """Ratings a pair must be left with (3.2.1)."""
     deviation: Annotated[float, Meta(gt=0)] = 2.0
@@ -199,7 +199,7 @@ class KlueSts(Reviewed, kw_only=True):
     """Score from which a pair is a paraphrase, and from which little word overlap is preferred in
     dev and test (3.2.1)."""
     analyser: str = "ko"
-    """What cuts the words whose overlap is measured (3.2.1: MeCab); none for words separated by
+    """The analyser for the words whose overlap is measured (3.2.1: MeCab); none for words separated by
     blanks."""
 
 

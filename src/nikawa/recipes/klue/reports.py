@@ -33,12 +33,12 @@ class Reviewed(Texts, kw_only=True):
 
 
 def is_report(answer: Any) -> bool:
-    """Whether a worker handed the item back instead of answering."""
+    """Whether a worker reported the item instead of answering."""
     return isinstance(answer, str) and answer in REPORTS
 
 
 def given_answers(inputs: Inputs, ask: str) -> dict[str, list[Judgement]]:
-    """The answers to an `Ask` by item, reports left out."""
+    """The answers to an `Ask` by item, without reports."""
     return answers_of(
         judgement for judgement in inputs.judgements(ask) if not is_report(judgement.answer)
     )
@@ -90,7 +90,7 @@ REPORT_NAMES = {
     "undecidable": "판단할 수 없음",
     "broken": "글을 읽을 수 없음(글자 깨짐 등)",
 }
-"""What reviewers read for the word of a report."""
+"""The text that reviewers see for each kind of report."""
 
 
 def note_reports(item: Example, words: Iterable[str]) -> Example:
@@ -106,7 +106,7 @@ def readmit_items(inputs: Inputs, config: Any) -> Outcomes:
 
 
 def kept_on_review(inputs: Inputs, config: Any) -> Outcomes:
-    """What most reviewers keep of what was reported."""
+    """Reported items that most reviewers keep."""
     verdicts = settled_answers(inputs, "review")
     for item in inputs.examples("reported"):
         votes = Counter(judgement.answer for judgement in verdicts.get(item.id, ()))

@@ -133,9 +133,9 @@ def learned_tagger(path: Path, types: Sequence[str]) -> Tagger:
         _check(span.label, types, path)
     if not examples:
         raise BadInput(
-            "holds no record with gold spans",
+            "contains no record with gold spans",
             file=path,
-            cure="give the tagger sentences to learn from",
+            cure="provide sentences for the tagger to learn from",
         )
     task = Task(
         name="pseudo-labels",
@@ -172,15 +172,17 @@ def program_tagger(path: Path, types: Sequence[str]) -> Tagger:
             cure = (
                 "a tagger is a .tsv lexicon, a .jsonl file of records, or a program that can be run"
             )
-            raise BadInput(f"cannot be run ({problem.strerror})", file=path, cure=cure) from None
+            raise BadInput(f"cannot run ({problem.strerror})", file=path, cure=cure) from None
         if done.returncode:
             said = ["nothing", *done.stderr.decode(errors="replace").strip().splitlines()]
-            what = f"ended with status {done.returncode} and said: {said[-1]}"
-            raise BadInput(what, file=path, cure="try it on a line by hand")
+            what = f"exited with status {done.returncode}: {said[-1]}"
+            raise BadInput(what, file=path, cure="run it on one line by hand")
         lines = done.stdout.decode("utf-8", errors="replace").splitlines()
         if len(lines) != len(texts):
             what = f"answered {len(lines):,} lines to {len(texts):,}"
-            raise BadInput(what, file=path, cure="a tagger writes a line for each it reads")
+            raise BadInput(
+                what, file=path, cure="a tagger must write one line for each line it reads"
+            )
         return [
             parse_spans(line, text, types, path) for line, text in zip(lines, texts, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""What the recipes of KLUE share: source texts from JSON lines or records, limits by kind, words,
+"""Parts that the recipes of KLUE share: source texts from JSON lines or records, limits by kind, words,
 parts to sets.
 """
 
@@ -42,7 +42,7 @@ CLEANING = (
 class Line(msgspec.Struct):
     """A text of a JSON line; in records the values are in `inputs` and `meta`.
 
-    What else it holds is passed over.
+    Other fields are ignored.
     """
 
     id: str | int

@@ -66,7 +66,7 @@ class Ynat(Reviewed, kw_only=True):
     topics: Positive = 3
     """Topics a worker may rank (3.1.1)."""
     undecided: Positive = 1
-    """Workers unable to decide from whom on a headline is left out; the paper does not say how
+    """Minimum number of workers unable to decide for a headline to be dropped; the paper does not say how
     many."""
     votes: Positive = 2
     """Workers whose first topic must be the same (3.1.1)."""
@@ -79,7 +79,7 @@ class Ynat(Reviewed, kw_only=True):
     """Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not
     say how many)."""
     analyser: str = "none"
-    """What cuts terms for that: an analyser, or none for words separated by blanks."""
+    """How terms are found for that: an analyser, or none for words separated by blanks."""
 
 
 def is_day(text: str) -> bool:
@@ -124,7 +124,7 @@ def draw_headlines(inputs: Inputs, config: Any) -> Outcomes:
         what = f"all headlines are {'from' if dates == {True} else 'older than'} {config.after}"
         raise BadInput(
             what,
-            cure="set after to a day within the headlines: train is older, dev and test are not",
+            cure="set after to a date within those of the headlines: train is older, dev and test are not",
         )
     yield from draw_by_group(
         headlines,
