@@ -125,7 +125,7 @@ def test_an_extra_is_installed_the_way_nikawa_was(
     wheel = {"url": "file:///nikawa-0.1.0-py3-none-any.whl", "archive_info": {}}
     assert (
         installed(wheel)
-        == f"pip install 'nikawa[ja] @ ADDRESS'; the address it came from is {wheel['url']}"
+        == f"pip install 'nikawa[ja] @ ADDRESS'; the original address is {wheel['url']}"
     )
 
 

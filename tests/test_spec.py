@@ -62,7 +62,7 @@ def test_a_split_follows_the_last_colon_of_a_path() -> None:
     ("text", "what"), [("jnli:", "split after :"), ("jnli@", "file after @"), ("jnli:@", "file")]
 )
 def test_a_name_that_breaks_off(text: str, what: str) -> None:
-    with pytest.raises(BadInput, match=f"names no {what}"):
+    with pytest.raises(BadInput, match=f"has no {what}"):
         parse_spec(text, KNOWN)
 
 
@@ -88,7 +88,7 @@ def test_a_split_that_is_named_apart(text: str, split: str | None, made: str) ->
 @pytest.mark.parametrize("text", ["jnli:test", "jnli:test@a.json", "mine.jsonl:test"])
 def test_two_splits_are_refused(text: str) -> None:
     Path("mine.jsonl").touch()
-    with pytest.raises(BadInput, match="name two splits"):
+    with pytest.raises(BadInput, match="name different splits"):
         parse_spec(text, KNOWN).with_split("dev")
 
 
@@ -116,9 +116,9 @@ def test_a_part_is_less_than_a_registered_dataset() -> None:
         ("jnly@a.json", UnknownName, "did you mean 'jnli'"),
         ("a/jnli", BadInput, "no such file or folder"),
         ("mine.jsonl", BadInput, "no such file or folder"),
-        ("", BadInput, "names no dataset"),
-        (" ", BadInput, "names no dataset"),
-        (":dev", BadInput, "names no dataset"),
+        ("", BadInput, "is not a dataset"),
+        (" ", BadInput, "is not a dataset"),
+        (":dev", BadInput, "is not a dataset"),
     ],
 )
 def test_a_path_that_is_not_there(text: str, kind: type[BadInput], what: str) -> None:

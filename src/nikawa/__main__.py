@@ -1,4 +1,4 @@
-"""`python -m nikawa`: the same as the command `nikawa`, for where that is not on the path."""
+"""`python -m nikawa`: the same as the command `nikawa`, if that is not on the path."""
 
 from nikawa.cli import main
 

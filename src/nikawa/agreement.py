@@ -5,14 +5,14 @@ Every function takes judgements in one of these forms:
 - a DataFrame (or a mapping of columns, or a list of mappings) with the columns `example`, `worker` and `answer`, or
   `task`, `worker` and `label` as in crowd-kit;
 - a list of tuples (item, worker, answer), or of `nikawa.Judgement`;
-- a two-dimensional array with a row for each worker, a column for each item and NaN for no answer, as in the package
+- a two-dimensional array with one row per worker, one column per item and NaN for no answer, as in the package
   krippendorff;
 - the path of a file of judgements, or the name of a dataset that publishes its workers' answers.
 
-Blanks are allowed: a null answer is skipped, and workers may differ from item to item. A worker who answers twice
-about an item is refused. `question` is needed where the judgements answer several questions.
+Gaps are allowed: null answers are skipped, and workers may differ from item to item. Two answers of one worker to the same
+item are an error. If the judgements answer several questions, pass `question`.
 
-`nikawa.agree` gives all measures at once, each with its interval.
+`nikawa.agree` computes all measures at once, each with its confidence interval.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def krippendorff_alpha(
 ) -> float:
     """Krippendorff's alpha: 1 is perfect agreement, 0 is chance.
 
-    `level` says how wrong a wrong answer is: `nominal` (labels), `ordinal` (ranks), `interval` (differences) or `ratio`
-    (proportions). NaN where only one answer occurs: then nothing is expected by chance. The values are those of
-    crowd-kit's `alpha_krippendorff` (nominal) and of the package krippendorff.
+    `level` determines the distance between answers: `nominal` (labels), `ordinal` (ranks), `interval` (differences) or `ratio`
+    (proportions). The result is NaN if all answers are the same, because chance agreement is then undefined. The values equal
+    those of crowd-kit's `alpha_krippendorff` (nominal) and of the package krippendorff.
 
     >>> rows = [("q1", "ann", "yes"), ("q1", "ben", "yes"), ("q2", "ann", "no"), ("q2", "ben", "yes")]
     >>> krippendorff_alpha([*rows, ("q3", "ann", "no"), ("q3", "ben", "no")])
@@ -67,7 +67,7 @@ def percent_agreement(data: Any, *, question: str | None = None) -> float:
 
 
 def fleiss_kappa(data: Any = None, *, counts: Any = None, question: str | None = None) -> float:
-    """Fleiss' kappa, of workers who are taken as interchangeable.
+    """Fleiss' kappa, which treats workers as interchangeable.
 
     `counts`, instead of `data`, is a table of items by labels with the number of workers in each cell, as in statsmodels.
 
@@ -75,14 +75,14 @@ def fleiss_kappa(data: Any = None, *, counts: Any = None, question: str | None =
     0.55
     """
     if (data is None) == (counts is None):
-        raise BadInput("fleiss_kappa needs judgements or counts", cure="give one of the two")
+        raise BadInput("fleiss_kappa needs judgements or counts", cure="pass one of them")
     if counts is None:
         return _kappa.fleiss(_countable_table(data, question)).value
     import numpy as np
 
     array = np.asarray(counts, dtype=np.float64)
     if array.ndim != 2 or not (array.sum(axis=1) > 1).any():
-        cure = "give a row for each item and a column for each label"
+        cure = "pass one row per item and one column per label"
         raise BadInput("the counts have no item with two answers", cure=cure)
     return _kappa.fleiss_of_counts(array).value
 
@@ -90,9 +90,9 @@ def fleiss_kappa(data: Any = None, *, counts: Any = None, question: str | None =
 def cohen_kappa(
     data: Any, second: Sequence[Any] | None = None, *, question: str | None = None
 ) -> float:
-    """Cohen's kappa of two workers; of more, the mean over all pairs of workers who share items.
+    """Cohen's kappa of two workers; for more workers, the mean over all pairs that share items.
 
-    With `second`, `data` is the answers of one worker and `second` those of the other, item by item, as in scikit-learn's
+    With `second`, `data` has the answers of one worker and `second` those of the other, item by item, as in scikit-learn's
     `cohen_kappa_score`.
 
     >>> cohen_kappa(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"])
@@ -107,7 +107,7 @@ def cohen_kappa(
     else:
         table = _paired_table(data, question)
     if not _kappa.has_few_pairs(table):
-        what = f"Cohen's kappa of {len(table.workers):,} workers compares too many pairs of them"
+        what = f"{len(table.workers):,} workers make too many pairs for Cohen's kappa"
         raise BadInput(what, cure="use fleiss_kappa or krippendorff_alpha")
     return _kappa.cohen(table).value
 

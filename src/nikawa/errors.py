@@ -1,4 +1,4 @@
-"""The errors a user can meet. Each is one line: what is wrong, where, and what to do."""
+"""The errors that users see. Each is one line: what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MAX_WHAT, MAX_CURE, MAX_PLACE, MAX_QUOTE = 200, 400, 240, 60
-"""Most characters of a message's parts: what a file holds must not flood the terminal."""
+"""Maximum characters of a message's parts, so that the content of a file cannot flood the terminal."""
 MAX_LIST = 240
 """Characters after which a message stops listing names."""
 TORCH_EXTRAS = ("encoder", "lora", "all", "dev")
-"""Extras that bring torch."""
+"""Extras that install torch."""
 
 _BLANKS = " \t\n\r\v\f"
 _BLANK_RUN = re.compile(f"[{_BLANKS}]+")
@@ -29,14 +29,14 @@ _QUOTE = re.compile(rf"(?<![^\s(\[{{=:])(['\"`])((?:\\.|(?!\1).){{{MAX_QUOTE + 1
 
 
 class NikawaError(Exception):
-    """Anything Nikawa raises on purpose; the command line prints it as one line."""
+    """The base of all errors that Nikawa raises on purpose; the command line prints it as one line."""
 
 
 class BadInput(NikawaError):
     """Input that cannot be used. Exit status 2. Place and cure are part of the message.
 
-    The message is one line of bounded length without control characters, whatever a file put into it:
-    see `clip`. The parts themselves (`what`, `file`, `cure`) stay as they were given.
+    The message is one line of bounded length without control characters, whatever a file contains:
+    see `clip`. The parts themselves (`what`, `file`, `cure`) stay unchanged.
 
     >>> print(BadInput("is empty", file="x.jsonl", line=3, cure="remove the line"))
     x.jsonl, line 3: is empty; remove the line
@@ -50,7 +50,7 @@ class BadInput(NikawaError):
 
     @property
     def position(self) -> str:
-        """Where in the file; empty where that is not known."""
+        """The position in the file, or an empty text if it is not known."""
         return "" if self.line is None else f"line {self.line}"
 
     def __str__(self) -> str:
@@ -64,12 +64,12 @@ class BadInput(NikawaError):
         return f"{text}; {cure}" if cure else text
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Survive the trip back from a worker process."""
+        """Allow pickling, so that a worker process can return the error."""
         return (_rebuild, (type(self), self.what, self.file, self.line, self.cure))
 
 
 class UnknownName(BadInput):
-    """A name nobody registered."""
+    """A name that is not registered."""
 
 
 class MissingData(BadInput):
@@ -82,9 +82,9 @@ class MissingExtra(BadInput):
 
 @contextmanager
 def name_faulty_file(file: str | Path | None) -> Iterator[None]:
-    """Name `file` in an error about its content that names none; None leaves errors as they are.
+    """Add `file` to an error that names no file; None changes nothing.
 
-    For code that works on records and does not know where they were read.
+    Use it around code that works on records and does not know where they come from.
 
     >>> with name_faulty_file("x.jsonl"):
     ...     raise BadInput("holds no pair")
@@ -106,7 +106,7 @@ def _rebuild(
 
 
 def place_fault(what: str, *, file: str | Path, unit: str, place: int, cure: str = "") -> BadInput:
-    """The error for the line, row, record or sample at a place, counted from 1; `unit` is which of them.
+    """Return the error for a line, row, record or sample (`unit`) at a place, counted from 1.
 
     >>> print(place_fault("has no id", file="x.parquet", unit="row", place=3))
     x.parquet: row 3: has no id
@@ -117,7 +117,7 @@ def place_fault(what: str, *, file: str | Path, unit: str, place: int, cure: str
 
 
 def clip(text: str, limit: int) -> str:
-    """`text` on one printable line; long quoted parts lose their middle, then the whole its end.
+    """Return `text` on one printable line; cut the middle of long quoted parts, then the end of the whole.
 
     >>> print(clip(f"there is no field {'a' * 5000!r}", 200))
     there is no field 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaaaaaaaaaaa' (5,000 characters)
@@ -132,17 +132,17 @@ def clip(text: str, limit: int) -> str:
     def shorten_quote(quote: re.Match[str]) -> str:
         mark, inside = quote[1], quote[2]
         count = len(inside) + (left_out - 1 if "\0" in inside else 0)
-        size = "" if "\\" in inside else f" ({count:,} characters)"  # an escape is no character
+        size = "" if "\\" in inside else f" ({count:,} characters)"  # an escape is not a character
         return f"{mark}{cut_middle(inside, MAX_QUOTE)}{mark}{size}"
 
     text = _QUOTE.sub(shorten_quote, _BLANK_RUN.sub(" ", text).strip()).replace("\0", "…")
-    if len(text) > limit:  # a long word may hide what is said behind it
+    if len(text) > limit:  # a long word may hide the text after it
         text = re.sub(r"\S+", lambda word: cut_middle(word[0], max(limit // 3, MAX_QUOTE)), text)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def list_names(names: Iterable[str]) -> str:
-    """`a, b, c`; of many the first few and how many more there are."""
+    """Join names as `a, b, c`; for a long list, the first few and how many more there are."""
     shown = [printable_line(name, MAX_QUOTE) for name in names]
     ends = accumulate(len(name) + 2 for name in shown)
     count = max(1, sum(1 for end in takewhile(lambda end: end <= MAX_LIST, ends)))
@@ -151,45 +151,45 @@ def list_names(names: Iterable[str]) -> str:
 
 
 def suggest(name: str, known: Iterable[str], limit: int = 3) -> str:
-    """`did you mean …?` for the nearest known names, or the first of all when none is near."""
+    """Return `did you mean …?` with the nearest known names, or the first known names."""
     names, name = sorted(known), name[:MAX_WHAT]
     folded = {n.casefold(): n for n in names}
     near = [folded[n] for n in get_close_matches(name.casefold(), folded, n=limit, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(repr(n) for n in near)}?"
-    return f"known: {list_names(names)}" if names else "nothing is known under any name"
+    return f"known: {list_names(names)}" if names else "there are no known names"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
-    """The error for a wrong `kind` (dataset, task, split, …) called `name`."""
+    """Return the error for an unknown `kind` (dataset, task, split, …) called `name`."""
     return UnknownName(f"there is no {kind} {name!r}", cure=suggest(name, known))
 
 
 def missing_extra(what: str, extra: str) -> MissingExtra:
-    """The error for a missing optional package, with the command that installs it."""
+    """Return the error for a missing optional package, with the command that installs it."""
     return MissingExtra(f"{what} is not installed", cure=f"run: {install_command(extra)}")
 
 
 def install_command(extra: str) -> str:
-    """What adds an extra to this very installation: a checkout, a copy of one, or a package from an index."""
+    """Return the command that adds an extra to this installation: a checkout, a copy of one, or a package from an index."""
     origin = read_install_origin()
     folder = find_checkout(origin)
     pip = pip_command(folder)
     note = ""
     if extra in TORCH_EXTRAS:
-        note = " (GPU libraries come along; docs/install.md tells how to do without)"
+        note = " (this also installs GPU libraries; docs/install.md shows how to avoid them)"
     if folder is not None:
         flag = "-e " if origin is None or origin.get("dir_info", {}).get("editable") else ""
         there = "" if folder.samefile(Path()) else f"cd {quote(str(folder))} && "
         return f"{there}{pip} install {flag}'.[{extra}]'{note}"
     if origin and "dir_info" not in origin:
-        source = f"the address it came from is {origin.get('url')}"
+        source = f"the original address is {origin.get('url')}"
         return f"{pip} install 'nikawa[{extra}] @ ADDRESS'; {source}"
     return f"{pip} install 'nikawa[{extra}]'{note}"
 
 
 def pip_command(folder: Path | None) -> str:
-    """How to call the pip of this Python from a folder: by its short name where that is the one the shell finds."""
+    """Return how to call the pip of this Python from a folder: `pip` if the shell finds the right one."""
     from shutil import which
 
     python, pip = Path(sys.executable), which("pip")
@@ -201,7 +201,7 @@ def pip_command(folder: Path | None) -> str:
 
 
 def read_install_origin() -> dict[str, Any] | None:
-    """Where pip took this from (PEP 610): empty for an index, None where nikawa was never installed."""
+    """Return where pip installed nikawa from (PEP 610): empty for an index, None if it was never installed."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 
@@ -214,7 +214,7 @@ def read_install_origin() -> dict[str, Any] | None:
 
 
 def find_checkout(origin: dict[str, Any] | None) -> Path | None:
-    """The checkout that this runs from or was installed from, if it is still there."""
+    """Return the checkout that nikawa runs from or was installed from, if it still exists."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 

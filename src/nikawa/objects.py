@@ -402,7 +402,7 @@ def name_keywords(text: str, function: Callable[..., Any], kind: type[Any] | Non
 
 
 def format_keyword_value(option: re.Match[str]) -> str:
-    """The value of an option as Python code: a mapping, a placeholder, a number or a text; empty where there is none."""
+    """Return the value of an option as Python code: a mapping, a placeholder, a number or a text; empty if it has no value."""
     if option["items"]:
         pairs = (item.split("=", 1) for item in option["items"].split(","))
         items = [f'"{key}": "{value}"' for key, value in pairs]

@@ -1,14 +1,14 @@
-r"""Text as a terminal, a log or a message may show it: what has no shape of its own becomes an escape.
+r"""Make text safe for a terminal, a log or a message: invisible characters become escapes.
 
-Names, ids and labels come from files that anybody may have written. A terminal obeys the control
-characters in them (ECMA-48: colours, cursor moves, the window's title), bidirectional controls
-reorder what stands around them (UAX 9; "Trojan Source", Boucher and Anderson 2023), and
-characters of no width make two names look alike. `printable` writes each of them as the escape that Python
-and JSON know, such as `\x1b` and `\u202e`.
+Names, ids and labels come from files that anyone may have written. A terminal obeys control
+characters (ECMA-48: colours, cursor moves, the window's title), bidirectional controls
+reorder the text around them (UAX 9; "Trojan Source", Boucher and Anderson 2023), and
+zero-width characters make two names look alike. `printable` writes each of them as an escape of Python
+and JSON, such as `\x1b` and `\u202e`.
 
-What people write stays as it is: letters of every script, combining marks, blanks (also the ideographic one), emoji with
-their selectors, skin tones and joiners, and kanji with an ideographic variation selector. A joiner or selector that joins or
-selects nothing is escaped. A backslash is not doubled: the result is for reading, `--json` and files hold the exact text.
+Ordinary text stays as it is: letters of every script, combining marks, spaces (also the ideographic one), emoji with
+their selectors, skin tones and joiners, and kanji with an ideographic variation selector. A joiner or selector without
+effect is escaped. A backslash is not doubled: the result is for reading; `--json` and files have the exact text.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from functools import lru_cache
 from typing import Any
 
 MAX_LINE_CHARS = 2000
-"""Most characters of a line for people: a name of a megabyte must not flood the terminal."""
+"""Maximum characters of a line for people: a name of a megabyte must not flood the terminal."""
 
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef"
-"""Letters, marks and symbols that show nothing (fillers, selectors, joiners); all others without a
-shape have a category that tells."""
+"""Letters, marks and symbols that are invisible (fillers, selectors, joiners); the Unicode category identifies
+all other invisible characters."""
 _EMOJI = (
     "[#*0-9\u00a9\u00ae\u203c\u2049\u2122-\u27ff\u2900-\u2fff\u3001-\u3299\U0001f000-\U0001faff]"
 )
@@ -36,7 +36,7 @@ _SEQUENCE = (
     "|\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # the flag of Scotland
     rf"|{_IDEOGRAPH}[\ufe00-\ufe02\U000e0100-\U000e01ef]"
 )
-"""Characters that are invisible alone and belong to the one before: UTS 51, UTS 37."""
+"""Characters that are invisible alone and belong to the previous character: UTS 51, UTS 37."""
 _BLANK_CHAR = re.compile(f"[{_BLANK}]")
 _KEPT = re.compile(f"({_SEQUENCE})")
 _SHAPELESS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -61,9 +61,9 @@ def _escape_json(char: str) -> str:
 
 
 def printable(text: str, keep: str = "", escape: Callable[[str], str] = _escape) -> str:
-    r"""`text` on one line, with a visible escape for each character that has no shape.
+    r"""Return `text` on one line, with a visible escape for each invisible character.
 
-    `keep` names characters that stay all the same, such as the line feed of a text of several lines.
+    `keep` has characters that stay unescaped, such as the line feed of a text of several lines.
 
     >>> print(printable("a\x1b[2Jb\u202e\n日本 한국 👩‍👧"))
     a\x1b[2Jb\u202e\n日本 한국 👩‍👧
@@ -74,22 +74,22 @@ def printable(text: str, keep: str = "", escape: Callable[[str], str] = _escape)
     if not shapeless:
         return text
     table = {ord(char): escape(char) for char in shapeless}
-    if max(shapeless) < "\u200d":  # nothing that could belong to the character before
+    if max(shapeless) < "\u200d":  # nothing that could belong to the previous character
         return text.translate(table)
     parts = _KEPT.split(text)  # every second one is a sequence
     return "".join(part if i % 2 else part.translate(table) for i, part in enumerate(parts))
 
 
 def printable_json(text: str) -> str:
-    r"""JSON with escapes for what has no shape: it stands for the same value, and is safe to look at.
+    r"""Encode JSON with escapes for invisible characters: the same value, and safe to print.
 
-    JSON itself demands escapes of the first 32 control characters only.
+    JSON itself requires escapes only for the first 32 control characters.
     """
     return printable(text, "\n", _escape_json)
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """A text of at most `limit` characters, the middle of a longer one left out."""
+    """Cut the middle of a text that is longer than `limit` characters."""
     if len(text) <= limit:
         return text
     head = limit // 2
@@ -97,7 +97,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """A text that is too long without its middle, and how long it is.
+    """Cut the middle of a text that is too long, and append its length.
 
     >>> shorten("a" * 500_000, 9)
     'aaaa…aaaa (500,000 characters)'
@@ -107,16 +107,16 @@ def shorten(text: str, limit: int) -> str:
 
 
 def printable_line(text: str, limit: int = MAX_LINE_CHARS, keep: str = "") -> str:
-    """One line for people: printable and bounded, however long the text is."""
+    """Return one printable line of bounded length."""
     shown = cut_middle(printable(cut_middle(text, limit), keep), limit)
     return shown if len(text) <= limit else f"{shown} ({len(text):,} characters)"
 
 
 class PrintableStream:
-    """A text stream that escapes what is written to it; everything else is the stream's own.
+    """A text stream that escapes the text written to it; everything else is delegated to the stream.
 
-    Rich writes colours and moves the cursor: its consoles find the stream below by `rich_proxied_file`, and escape what they are given
-    by themselves. A carriage return at the start of a write stays, since progress bars of other libraries begin with it.
+    Rich writes colours and moves the cursor: its consoles find the original stream by `rich_proxied_file` and escape text
+    themselves. A carriage return at the start of a write stays, because progress bars of other libraries begin with it.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -128,7 +128,7 @@ class PrintableStream:
         return getattr(self._stream, "rich_proxied_file", self._stream)
 
     def write(self, text: str) -> int:
-        """Write a text, escaped; lines and tabs stay."""
+        """Write a text with escapes; line feeds and tabs stay."""
         start = "\r" if text.startswith("\r") else ""
         self._stream.write(start + printable(text[len(start) :], keep="\n\t"))
         return len(text)
@@ -147,7 +147,7 @@ class PrintableStream:
 
 @contextmanager
 def printable_streams() -> Iterator[None]:
-    """Standard output and error as printable streams: also for warnings, logs, tracebacks and what other libraries print."""
+    """Make standard output and standard error printable, also for warnings, logs, tracebacks and other libraries."""
     before = sys.stdout, sys.stderr
     guards: Any = tuple(
         stream if isinstance(stream, PrintableStream) else PrintableStream(stream)
@@ -157,5 +157,5 @@ def printable_streams() -> Iterator[None]:
     try:
         yield
     finally:
-        if (sys.stdout, sys.stderr) == guards:  # else somebody has put other ones there
+        if (sys.stdout, sys.stderr) == guards:  # otherwise other code has replaced the streams
             sys.stdout, sys.stderr = before

@@ -1,7 +1,7 @@
-"""The nouns everything else speaks in. Frozen, typed, and the same in memory as on disk.
+"""The record types that all modules share. Records are frozen, typed, and the same in memory as on disk.
 
-Inputs are a named mapping, gold is keyed by question, so one `Example` serves every kind of task;
-the table of shapes is in docs/records.md.
+Inputs are a named mapping and gold is keyed by question, so one `Example` type serves every kind of task.
+docs/records.md has the table of shapes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 GoldOrigin = Literal["annotated", "inherited", "derived", "hidden"]
 JudgementKind = Literal["person", "machine", "simulated", "decision", "tie-decision", "report"]
 DECISION_KINDS = ("decision", "tie-decision")
-"""Kinds of a judgement that no worker gave: an owner's decision about an item, which is its gold whatever the vote
-(`decision`) or where the rule makes no gold of the votes (`tie-decision`)."""
+"""Kinds of judgement that are an owner's decision about an item: it replaces the votes (`decision`), or counts only if
+the rule gives no gold (`tie-decision`)."""
 Unit = Literal["percent", "fraction"]
 Kind = Literal[
     "text",
@@ -46,11 +46,11 @@ LABELLED_KINDS = ("text", "inference", "relation")
 EXAMPLES_SHOWN = 5
 """Examples that the HTML of a dataset shows."""
 CLASS_KINDS = ("text", "inference", "choice", "relation")
-"""Kinds of task whose answer is one of a few classes: labels, and places of choices."""
+"""Kinds of task whose answer is one of a few classes: labels, and indices of choices."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of all records: immutable, refuses unknown fields."""
+    """The base of all records: immutable, rejects unknown fields."""
 
 
 class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,9 +62,9 @@ class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tagged(list[Span]):
-    """The spans of an answer that was given as tags, with those tags: B-X, I-X or O for each character of the text.
+    """The spans of an answer that was given as tags, with the tags: B-X, I-X or O for each character of the text.
 
-    Tags say more than spans do (an I-X without its B-X, an O on a space), and official scorers look at them.
+    Tags contain more than spans (an I-X without its B-X, an O on a space), and official scorers use them.
     """
 
     def __init__(self, spans: Iterable[Span] = (), tags: Sequence[str] = ()) -> None:
@@ -76,13 +76,13 @@ class Origin(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Where an example and its label came from."""
 
     recipe: str
-    """What made it: a dataset's reader, a template pack, a perturbation."""
+    """The recipe that made it: a dataset's reader, a template pack, a perturbation."""
     parents: tuple[str, ...] = ()
     """Full references (`jsick:test/33`) of the examples it was made from."""
     step: str = ""
     """The step of the recipe, such as a flow (`A`) or an operation (`swap-ni`)."""
     gold: GoldOrigin = "annotated"
-    """How the label came to be; `hidden` means it exists but is not here."""
+    """The origin of the label; `hidden` means that it exists but is not published."""
 
 
 class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,9 +91,9 @@ class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     """The published id, unique within dataset and split."""
     inputs: dict[str, Any]
-    """What a model may see, by name."""
+    """The inputs that a model may see, by name."""
     gold: dict[str, Any] = {}
-    """The right answer, by question; empty where it is hidden."""
+    """The correct answer, by question; empty if it is hidden."""
     tags: frozenset[str] = frozenset()
     """Names of phenomena."""
     meta: dict[str, Any] = {}
@@ -104,34 +104,34 @@ class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def hidden(self) -> bool:
-        """Whether its label is hidden: it is neither learned from nor scored unless its owner asks, and never shown."""
+        """Whether the label is hidden: it is never shown, and used for training or scoring only if its owner asks for it."""
         return self.origin is not None and self.origin.gold == "hidden"
 
 
 class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One worker's answer to one question about one example. Kept apart from gold for ever."""
+    """One worker's answer to one question about one example. Judgements are always kept separate from gold."""
 
     example: str
     """Full reference of the example."""
     worker: str
-    """The worker's name or pseudonym; whether it stands for a person is on the dataset's card."""
+    """The worker's name or pseudonym; the dataset's card states whether it is a person."""
     question: str
-    """The key of `Example.gold` that the answer is to."""
+    """The key of `Example.gold` that the judgement answers."""
     answer: Any
     """In the shape of the question: a label, a number, a list of spans, a text."""
     seconds: float | None = None
-    """How long the worker took, where that was measured."""
+    """The time that the worker took, if it was measured."""
     at: str | None = None
-    """When it was given, as the tool that collected it wrote it."""
+    """The time of the answer, as written by the tool that collected it."""
     kind: JudgementKind = "person"
-    """Who speaks: a worker (a `person` unless said otherwise), an owner who decides (`DECISION_KINDS`; the worker is then
-    `decision:NAME`), or a worker who hands the item back (`report`: the answer is the code of the reason)."""
+    """The kind of judgement: an answer of a worker (by default a `person`), an owner's decision (`DECISION_KINDS`; the
+    worker is then `decision:NAME`), or a worker's report about the item (`report`: the answer is the code of the reason)."""
     comment: str = ""
-    """What was written beside it: a worker's comment on an answer or report, the reason of a decision."""
+    """A worker's comment on an answer or report, or the reason for a decision."""
 
 
 class Card(Record, frozen=True, kw_only=True):
-    """What a reader of a paper would ask about a dataset."""
+    """The description of a dataset, as a paper would give it."""
 
     name: str
     title: str
@@ -144,9 +144,9 @@ class Card(Record, frozen=True, kw_only=True):
     labels: str
     """How the labels were made."""
     workers: str
-    """How many judged each item, and who they were, as far as published."""
+    """How many workers judged each item, and who they were, as far as published."""
     workers_are: Literal["persons", "columns", "simulated", "none"]
-    """Whether a worker id stands for a person, only for a column, for a simulation, or none are published."""
+    """What a worker id identifies: a person, only a column, or a simulation; `none` if none are published."""
     source: str
     """Where the texts come from."""
     problems: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ class Card(Record, frozen=True, kw_only=True):
 
 
 class Task(Record, frozen=True, kw_only=True):
-    """A question asked of a dataset, and how the answers are scored."""
+    """A question about the examples of a dataset, and how its answers are scored."""
 
     name: str
     dataset: str
@@ -162,9 +162,9 @@ class Task(Record, frozen=True, kw_only=True):
     question: str
     """The key of `Example.gold` this task asks for."""
     inputs: tuple[str, ...]
-    """The inputs a model may see; fewer of them make a partial-input variant."""
+    """The inputs that a model may see; a partial-input variant has fewer."""
     labels: tuple[str, ...] = ()
-    """The closed set of answers, where there is one."""
+    """The closed set of answers, if there is one."""
     metrics: tuple[str, ...]
     scale: tuple[float, float] | None = None
     """Lowest and highest score of a similarity task."""
@@ -172,16 +172,16 @@ class Task(Record, frozen=True, kw_only=True):
     """How the official scorer reports: JGLUE's sentence tasks as fractions, the others in percent."""
 
     def asks(self, example: Example) -> bool:
-        """Whether this task can be asked of `example`: inputs present, gold for it or no gold at all."""
+        """Whether the task applies to `example`: it has the inputs, and gold for the question or no gold at all."""
         return all(name in example.inputs for name in self.inputs) and (
             not example.gold or self.question in example.gold
         )
 
 
 class Dataset(Record, frozen=True, kw_only=True):
-    """The unit that is released: a card and named splits.
+    """A released dataset: a card and named splits.
 
-    `ds[0]`, `len(ds)` and iteration go over all examples in the order of the splits; `ds["dev"]` is one split, with the same
+    `ds[0]`, `len(ds)` and iteration cover all examples in the order of the splits. `ds["dev"]` is one split, with the same
     operations.
     """
 
@@ -198,7 +198,7 @@ class Dataset(Record, frozen=True, kw_only=True):
         return chain.from_iterable(self.splits.values())
 
     def __contains__(self, item: object) -> bool:
-        """Whether it has a split of that name, or that example."""
+        """Whether the dataset has a split of that name, or that example."""
         if isinstance(item, str):
             return item in self.splits
         return any(item == example for example in self)
@@ -222,7 +222,7 @@ class Dataset(Record, frozen=True, kw_only=True):
             if 0 <= place < len(examples):
                 return examples[place]
             place -= len(examples)
-        raise IndexError(f"{self.name} has {len(self):,} examples, there is no number {key}")
+        raise IndexError(f"{self.name} has {len(self):,} examples and no index {key}")
 
     def filter(
         self,
@@ -232,9 +232,9 @@ class Dataset(Record, frozen=True, kw_only=True):
         tag: str | None = None,
         **values: Any,
     ) -> Dataset:
-        """The examples that fit everything you name, in their splits; a split without any is left out.
+        """Return the examples that match all conditions, in their splits; empty splits are dropped.
 
-        `keep` is a function of an example. `tag` is a tag the example has. Other names are questions, values of the meta
+        `keep` is a function that takes an example. `tag` is a tag of the example. Other keywords are questions, metadata keys
         or inputs: `ds.filter(label="neutral")`.
 
         >>> import nikawa as nk
@@ -284,14 +284,14 @@ class Dataset(Record, frozen=True, kw_only=True):
         return frame
 
     def to_hf(self) -> Any:
-        """A `datasets.DatasetDict` of Hugging Face, with the columns that `nikawa data export --to hf` writes.
+        """Return a Hugging Face `datasets.DatasetDict` with the columns that `nikawa data export --to hf` writes.
 
         Needs the package: `pip install datasets`.
         """
         return import_module("nikawa.datasets.frames").to_hf(self)
 
     def _tabulate(self) -> tuple[str, ResultTable, ResultTable]:
-        """What is shown: a line, the sizes of the splits, and the first examples."""
+        """Return the parts of the display: a line, the sizes of the splits, and the first examples."""
         plural = "" if len(self) == 1 else "s"
         line = f"{self.name} {self.version} ({self.language}), {len(self):,} example{plural}"
         gold = {
@@ -326,16 +326,16 @@ class Dataset(Record, frozen=True, kw_only=True):
 
 
 class MadeDataset(Dataset, frozen=True, kw_only=True):
-    """A dataset that a function of the front door made in memory, with the report of what it did."""
+    """A dataset that a function of `nikawa.api` made in memory, with the report of the job."""
 
     report: Any = None
-    """What the command prints with `--json`: a `GenerateReport`, a `PerturbReport`, …"""
+    """The report that the command prints with `--json`: a `GenerateReport`, a `PerturbReport`, …"""
 
 
 class Split(Sequence[Example]):
-    """One split of a dataset, as `ds["dev"]` gives it: a sequence of its examples.
+    """One split of a dataset, `ds["dev"]`: a sequence of its examples.
 
-    `dataset` is the dataset with this split alone; every function that takes a dataset takes a split too.
+    `dataset` is a dataset with only this split. Every function that takes a dataset also takes a split.
     """
 
     __slots__ = ("dataset", "name")
@@ -385,16 +385,16 @@ class Split(Sequence[Example]):
 
 
 class Prediction(Record, frozen=True, kw_only=True):
-    """What a model answered; `answer` is None, with a reason, where it gave none that could be read."""
+    """The answer of a model; `answer` is None, with a reason, if the model gave no readable answer."""
 
     example: str
     """The id of the example within its split."""
     answer: Any = None
     """The answer in the task's shape."""
     scores: dict[str, float] | None = None
-    """A number for each label, or for each choice by its place (`"0"`, `"1"`)."""
+    """A number for each label, or for each choice by its index (`"0"`, `"1"`)."""
     raw: str | None = None
-    """What the model wrote, where the answer was read from a longer text."""
+    """The model's output, if the answer was read from a longer text."""
     why: str | None = None
     """Why there is no answer."""
 
@@ -407,7 +407,7 @@ class Score(Record, frozen=True, kw_only=True):
     value: float
     unit: Unit
     low: float | None = None
-    """Lower end of the 95% interval; None where there are too few items for one."""
+    """Lower end of the 95% interval; None if there are too few items."""
     high: float | None = None
     n: int
     """How many items it was computed over."""
@@ -447,7 +447,7 @@ def revive(example: Example) -> Example:
 
 
 class Finding(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Something a check found in a dataset."""
+    """A problem that a check found in a dataset."""
 
     check: str
     """Stable name of the check, such as `repeated-pairs`."""
@@ -455,14 +455,14 @@ class Finding(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The split or splits (`train`, `test in train+dev`), or the other dataset."""
     count: int
     ids: tuple[str, ...] = ()
-    """Full references of the examples concerned, or places in a file."""
+    """Full references of the affected examples, or places in a file."""
     note: str = ""
     known: bool = False
-    """Whether the dataset's own list of known problems holds it."""
+    """Whether the dataset's list of known problems contains it."""
 
 
 def texts_inside(value: Any) -> Iterator[str]:
-    """All texts inside a value, such as the inputs of an example."""
+    """Yield all texts inside a value, such as the inputs of an example."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

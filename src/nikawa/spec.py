@@ -1,10 +1,10 @@
-"""What a user may name a dataset by, parsed once. The rules are the same in every command and in Python.
+"""Parse how users name a dataset. The rules are the same in every command and in Python.
 
 1. A registered name, alone or with a split: `jnli`, `jnli:dev`. Registered names win over files and folders of the same
    name in the working directory; write `./jnli` for those.
-2. A registered name and a file, which that dataset's reader reads: `jnli@my.json`, `jnli:dev@my.json`.
+2. A registered name and a file for that dataset's reader: `jnli@my.json`, `jnli:dev@my.json`.
 3. Anything else is a path to a dataset folder or a records file: `mine`, `./jnli`, `data/mine.jsonl`. A split follows the
-   last colon: `mine:dev`. A path that exists as a whole is taken as a whole, colons included.
+   last colon: `mine:dev`. If the whole text is an existing path, it is that path, colons included.
 
 Names of sets inside stored runs are simpler, see `name_and_split`.
 """
@@ -24,11 +24,11 @@ class Spec:
     """A dataset, or a part of one, as a user named it; made by `parse_spec`."""
 
     text: str
-    """What the user wrote; parsing it again gives the same spec."""
+    """The text that the user wrote; parsing it again gives the same spec."""
     name: str = ""
-    """The registered dataset; empty for a custom one, which `path` names."""
+    """The registered dataset; empty for a custom dataset, whose place is `path`."""
     split: str | None = None
-    """The split; None means all of them."""
+    """The split; None means all splits."""
     path: Path | None = None
     """The file or folder of a custom dataset, or the file that the registered dataset's reader reads."""
 
@@ -37,7 +37,7 @@ class Spec:
 
     @property
     def reader(self) -> str:
-        """The registered dataset whose reader reads `path`; empty where none is named.
+        """The registered dataset whose reader reads `path`, or an empty text.
 
         >>> parse_spec("jnli@my.json", {"jnli"}).reader
         'jnli'
@@ -50,34 +50,34 @@ class Spec:
         return bool(self.name) and (self.split is not None or self.path is not None)
 
     def with_split(self, split: str | None) -> Spec:
-        """The same with a split; None changes nothing.
+        """Return the same spec with a split; None changes nothing.
 
         >>> str(parse_spec("jnli@my.json", {"jnli"}).with_split("dev"))
         'jnli:dev@my.json'
 
-        Raises `BadInput` where it names another split already.
+        Raises `BadInput` if the spec already names another split.
         """
         if split is None or split == self.split:
             return self
         if self.split is not None:
-            what = f"{self.text} and --split {split} name two splits"
-            raise BadInput(what, cure="say one of them")
+            what = f"{self.text} and --split {split} name different splits"
+            raise BadInput(what, cure="pass one of them")
         if self.reader:
             return replace(self, text=f"{self.name}:{split}@{self.path}", split=split)
         return replace(self, text=f"{self.text}:{split}", split=split)
 
     def existing_path(self, known: Collection[str]) -> Path:
-        """The file or folder of a custom dataset; `known` are the registered names.
+        """Return the file or folder of a custom dataset; `known` are the registered names.
 
-        Raises `BadInput` where there is none: it may be a wrong path, or a misspelt name.
+        Raises `BadInput` if it does not exist: the path may be wrong, or the name misspelt.
         """
         if self.path is not None and self.text.strip() and self.path.exists():
             return self.path
         head, at, _ = self.text.partition("@")
         name, _ = name_and_split(head)
         if not name.strip():
-            what = f"{self.text!r} names no dataset"
-            cure = "write NAME (nikawa data list shows them), NAME:SPLIT, NAME@FILE, a folder or a records file"
+            what = f"{self.text!r} is not a dataset"
+            cure = "write NAME (nikawa data list shows the names), NAME:SPLIT, NAME@FILE, a folder or a records file"
             raise BadInput(what, cure=cure)
         if "/" in name or (not at and ("/" in self.text or self.text.endswith(SUFFIXES))):
             raise BadInput("no such file or folder", file=self.text, cure="check the path")
@@ -85,7 +85,7 @@ class Spec:
 
 
 def parse_spec(text: str, known: Container[str]) -> Spec:
-    """Parse what a user names a dataset by; `known` are the registered names.
+    """Parse the name of a dataset as users write it; `known` are the registered names.
 
     >>> parse_spec("jnli:dev", {"jnli"})
     Spec(text='jnli:dev', name='jnli', split='dev', path=None)
@@ -94,15 +94,15 @@ def parse_spec(text: str, known: Container[str]) -> Spec:
     >>> parse_spec("klue@a.json", {"jnli"}).name
     ''
 
-    A path need not exist: `Spec.existing_path` complains where it must. Raises `BadInput` for a registered name that is
-    followed by `:` or `@` and nothing.
+    A path need not exist; `Spec.existing_path` checks that. Raises `BadInput` for a registered name that ends
+    with `:` or `@`.
     """
     head, at, file = text.partition("@")
     name, colon, split = head.partition(":")
     if name in known:
         if (at and not file) or (colon and not split):
             what = "file after @" if at else "split after :"
-            raise BadInput(f"{text!r} names no {what}", cure="write NAME, NAME:SPLIT or NAME@FILE")
+            raise BadInput(f"{text!r} has no {what}", cure="write NAME, NAME:SPLIT or NAME@FILE")
         return Spec(text, name, split or None, Path(file) if at else None)
     before, _, after = text.rpartition(":")
     if before.strip() and not Path(text).exists() and Path(before).exists():
@@ -111,9 +111,9 @@ def parse_spec(text: str, known: Container[str]) -> Spec:
 
 
 def name_and_split(text: str) -> tuple[str, str]:
-    """The name before the first colon and the split after it, empty where there is none.
+    """Return the name before the first colon and the split after it; without a colon, the split is empty.
 
-    For names of tasks (`jnli:dev`) and of the sets of stored runs (`jsick:train`, `data/mine:train`): no task and no
+    It is for names of tasks (`jnli:dev`) and of the sets of stored runs (`jsick:train`, `data/mine:train`): no task and no
     dataset of a run has a colon in its name.
 
     >>> name_and_split("jsick:train")

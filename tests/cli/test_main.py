@@ -231,7 +231,7 @@ def test_closed_output_is_survived() -> None:
 
 def test_two_splits_are_one_too_many(nikawa: Nikawa) -> None:
     done = nikawa("data", "show", "mini-ja:dev", "--split", "test")
-    assert (done.returncode, "name two splits" in done.stderr) == (2, True)
+    assert (done.returncode, "name different splits" in done.stderr) == (2, True)
 
 
 def test_panels_in_their_order(nikawa: Nikawa) -> None:

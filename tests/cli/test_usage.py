@@ -48,22 +48,22 @@ def test_every_verb_tells_a_wrong_option_in_one_line(
         ("tasks -z", "there is no option '-z'; see nikawa tasks --help"),
         (
             "--data x tasks",
-            "there is no option '--data'; the options of a verb stand after it; see nikawa --help",
+            "there is no option '--data'; write the options of a command after it; see nikawa --help",
         ),
-        ("taks", "there is no verb 'taks'; did you mean 'tasks'?"),
-        ("data lst", "there is no verb 'data lst'; did you mean 'list'?"),
-        ("frobnicate", "there is no verb 'frobnicate'; known: aggregate, agree, "),
+        ("taks", "there is no command 'taks'; did you mean 'tasks'?"),
+        ("data lst", "there is no command 'data lst'; did you mean 'list'?"),
+        ("frobnicate", "there is no command 'frobnicate'; known: aggregate, agree, "),
         (
             "data show",
             "the argument NAME is missing; for example: nikawa data show mini-ja --split dev -n 3",
         ),
         (
             "data show a b c",
-            "'b c' is more than nikawa data show takes; for example: nikawa data show ",
+            "nikawa data show does not take the argument 'b c'; for example: nikawa data show ",
         ),
-        ("tasks --json=yes", "--json does not take a value; it stands for: Print JSON"),
-        ("pretrain x --language", "--language requires an argument; it stands for: ja or ko ("),
-        ("data show mini-ja -n", "-n requires an argument; it stands for: How many examples"),
+        ("tasks --json=yes", "--json does not take a value; it is: Print JSON"),
+        ("pretrain x --language", "--language requires an argument; it is: ja or ko ("),
+        ("data show mini-ja -n", "-n requires an argument; it is: How many examples"),
     ],
 )
 def test_the_line_names_the_cure(nikawa: Nikawa, typed: str, said: str) -> None:
@@ -77,7 +77,7 @@ def test_a_wrong_value_is_named_with_what_its_option_stands_for(nikawa: Nikawa, 
     done = nikawa("pretrain", "x", "--steps", value)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert re.match(f"nikawa: --steps: '?{re.escape(value)}'? (should|is not)", done.stderr)
-    assert "; it stands for: Steps of training (nikawa pretrain --help tells more)" in done.stderr
+    assert "; it is: Training steps (see nikawa pretrain --help)" in done.stderr
 
 
 def test_a_wrong_word_cannot_flood_or_steer_the_terminal(nikawa: Nikawa) -> None:

@@ -57,7 +57,7 @@ def test_a_card_keeps_what_it_says(folder: Path, nikawa: Nikawa) -> None:
     refused = nikawa("data", "card", str(folder))
     assert refused.returncode == 2
     assert (
-        "exists already; --overwrite adds the fields it lacks, and keeps what it says"
+        "already exists; pass --overwrite to add the missing fields; existing fields stay"
         in refused.stderr
     )
     assert (folder / "card.json").read_text("utf-8") == given
@@ -90,17 +90,17 @@ def test_the_title_follows_the_name_that_is_said(folder: Path) -> None:
         (
             '{"licens": "CC0", "version": 1}',
             {},
-            "no card has 'licens' .is it 'licence'..; version: expected `str`, got `int`",
+            "has unknown fields: 'licens' .is it 'licence'..; version: expected `str`, got `int`",
         ),
-        ("{", {}, "the JSON breaks off"),
-        ("{}", {"colour": "red"}, "a card has no 'colour'"),
+        ("{", {}, "the JSON is incomplete"),
+        ("{}", {"colour": "red"}, "a card has no field 'colour'"),
         (
             "{}",
             {"workers_are": "cats"},
-            "the card cannot be so: workers_are: 'cats' is none of persons, columns, simulated, none; docs",
+            "the card is not valid: workers_are: 'cats' is not one of persons, columns, simulated, none; docs",
         ),
-        ("{}", {"name": "a/b"}, "is no name of a dataset"),
-        ('{"name": "a/b"}', {"source": "logs"}, "card.json: 'a/b' is no name of a dataset"),
+        ("{}", {"name": "a/b"}, "cannot name a dataset"),
+        ('{"name": "a/b"}', {"source": "logs"}, "card.json: 'a/b' cannot name a dataset"),
     ],
 )
 def test_a_card_that_cannot_be_is_left_as_it_is(
@@ -113,11 +113,11 @@ def test_a_card_that_cannot_be_is_left_as_it_is(
 
 
 def test_no_folder_of_splits(tmp_path: Path, nikawa: Nikawa) -> None:
-    for place, what in ((tmp_path, "holds no split"), (tmp_path / "none", "is no folder")):
-        with pytest.raises(BadInput, match=rf"{what}; name a folder with train\.jsonl"):
+    for place, what in ((tmp_path, "holds no split"), (tmp_path / "none", "is not a folder")):
+        with pytest.raises(BadInput, match=rf"{what}; pass a folder with train\.jsonl"):
             make_card(place)
     assert (
-        "--say 'licence' says nothing"
+        "--say 'licence' has no value"
         in nikawa("data", "card", str(tmp_path), "--say", "licence").stderr
     )
 
@@ -125,10 +125,10 @@ def test_no_folder_of_splits(tmp_path: Path, nikawa: Nikawa) -> None:
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        (["licence= "], "--say 'licence= ' says nothing"),
+        (["licence= "], "--say 'licence= ' has no value"),
         (
             ["source=logs", "licence=CC0", " licence=CC BY"],
-            "--say says 'licence' twice; say each field once",
+            "--say sets 'licence' twice; set each field once",
         ),
     ],
 )

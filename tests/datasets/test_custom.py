@@ -216,11 +216,11 @@ def test_training_splits_are_those_that_test_items_speak_of(tmp_path: Path) -> N
     [
         (
             [example(PAIR, {})],
-            "has no gold, so nothing can be asked of it; add gold to its records",
+            "has no gold, so it has no task; add gold to its records",
         ),
         (
             [example({"song": "la"}, {"label": "x"})],
-            "no kind of task has the inputs song and such a 'label' as test/1",
+            "no kind of task has the inputs song and the gold 'label' of test/1",
         ),
         (
             [example(PAIR, {"label": "x"}), example({"text": "x"}, {"label": "x"}, "2")],
@@ -228,9 +228,9 @@ def test_training_splits_are_those_that_test_items_speak_of(tmp_path: Path) -> N
         ),
         (
             [example(PAIR, {"label": "x"}), example(PAIR, {"label": None}, "2")],
-            "test/2 has another shape; keep one kind",
+            "test/2 has another shape; use one kind",
         ),
-        ([example(PAIR, {"score": 10**400})], "such a 'score' as test/1"),
+        ([example(PAIR, {"score": 10**400})], "the gold 'score' of test/1"),
     ],
 )
 def test_what_cannot_be_asked_is_told_in_one_line(
@@ -247,7 +247,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("mine:test", "names a split; a task is asked of a whole dataset: write mine"),
+        ("mine:test", "names a split; a task covers a whole dataset: write mine"),
         ("mine-score", "there is no task 'mine-score'"),
         ("no/where", "no/where: no such file or folder"),
         ("a:b", "there is no task 'a:b'"),

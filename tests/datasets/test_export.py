@@ -290,7 +290,7 @@ def test_same_dataset_same_bytes(tmp_path: Path) -> None:
 def test_existing_folder_is_replaced_only_when_asked(tmp_path: Path, to: str) -> None:
     out = tmp_path / "out"
     export(dataset("text"), [task("text")], "jsonl", out)
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         export(dataset("text"), [task("text")], to, out)
     export(dataset("choice"), [task("choice")], to, out, overwrite=True)
     assert list(tmp_path.iterdir()) == [out]
@@ -301,7 +301,7 @@ def test_what_is_not_ours_is_never_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("mine")
-    with pytest.raises(BadInput, match=r"holds 'thesis\.tex'"):
+    with pytest.raises(BadInput, match=r"contains 'thesis\.tex'"):
         export(dataset("text"), [], "jsonl", out, overwrite=True)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(BadInput, match="is a file, not a folder"):
@@ -328,7 +328,7 @@ def test_strangers_within_an_export_are_never_replaced(tmp_path: Path, to: str, 
     (out / name).parent.mkdir(exist_ok=True)
     (out / name).write_text("mine")
     before = {file: (out / file).read_bytes() for file in files_in(out)}
-    with pytest.raises(BadInput, match=re.escape(f"holds {name!r}, which ")) as caught:
+    with pytest.raises(BadInput, match=re.escape(f"contains {name!r}, which ")) as caught:
         export(dataset("choice"), [task("choice")], to, out, overwrite=True)
     assert "move it away" in caught.value.cure
     assert {file: (out / file).read_bytes() for file in files_in(out)} == before
@@ -337,7 +337,7 @@ def test_strangers_within_an_export_are_never_replaced(tmp_path: Path, to: str, 
 def test_a_folder_that_no_export_wrote(tmp_path: Path) -> None:
     """A dataset folder of one's own looks like an export but has no list."""
     write_folder(dataset("text"), tmp_path / "own")
-    with pytest.raises(BadInput, match=r"holds 'card\.json', which no export wrote"):
+    with pytest.raises(BadInput, match=r"contains 'card\.json', which an export did not write"):
         export(dataset("text"), [], "jsonl", tmp_path / "own", overwrite=True)
     assert read_folder(tmp_path / "own") == dataset("text")
 
@@ -351,7 +351,7 @@ def test_links_within_and_to_an_export(tmp_path: Path) -> None:
     assert read_folder(real) == dataset("choice")
     (tmp_path / "precious").mkdir()
     (real / "inside").symlink_to(tmp_path / "precious")
-    with pytest.raises(BadInput, match="holds 'inside'"):
+    with pytest.raises(BadInput, match="contains 'inside'"):
         export(dataset("text"), [], "jsonl", real, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "precious", "real"]
 

@@ -349,7 +349,7 @@ def test_a_folder_that_may_not_be_written(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(BadInput, match="may not be written"):
+    with pytest.raises(BadInput, match="cannot be written: permission denied"):
         fetch("jsts", tmp_path, base="http://127.0.0.1:9")
 
 
@@ -416,7 +416,7 @@ def test_a_redirection_to_nowhere(
     bring: Callable[..., Path], server: Server, naps: list[float], address: str
 ) -> None:
     server.plan = [address]
-    with pytest.raises(BadInput, match=r"leads to no address \(.*check --base") as caught:
+    with pytest.raises(BadInput, match=r"redirects to an invalid address \(.*check --base") as caught:
         bring()
     assert "\n" not in str(caught.value)
     assert naps == []
@@ -456,7 +456,7 @@ def test_a_file_without_end_is_left(
     server.plan = [step]
     part_of(tmp_path, pinned).write_bytes(CONTENT[:begun])
     with pytest.raises(
-        BadInput, match=f"brings more than the {len(CONTENT):,} bytes it should have; nothing was"
+        BadInput, match=f"sends more than the {len(CONTENT):,} bytes it should have; nothing was"
     ):
         bring()
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
@@ -472,7 +472,7 @@ def test_a_file_of_unknown_size_is_bounded_too(
     monkeypatch.setattr("nikawa.datasets.fetch.MAX_BYTES_OF_UNKNOWN", 3_000_000)
     server.content = b"more" * 1_000_000
     server.plan = [step]
-    with pytest.raises(BadInput, match="brings more than 3 MB; nothing was kept"):
+    with pytest.raises(BadInput, match="sends more than 3 MB; nothing was kept"):
         fetch("jsts", tmp_path, base=server.base)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
@@ -541,7 +541,7 @@ def test_a_file_of_ones_own_is_told_beside_the_others(
     mine = tmp_path / several[2].place
     mine.parent.mkdir(parents=True)
     mine.write_bytes(b"my own work")
-    with pytest.raises(BadInput, match=r"4 of 5 files .*jglue/2.tsv \(is here but .*--overwrite"):
+    with pytest.raises(BadInput, match=r"4 of 5 files .*jglue/2.tsv \(exists but .*--overwrite"):
         fetch("jsts", tmp_path, base=server.base)
     assert mine.read_bytes() == b"my own work"
 
@@ -572,7 +572,7 @@ def test_the_setting_that_gave_the_address_is_named(
 def test_what_is_embedded_needs_no_fetching(name: str, tmp_path: Path) -> None:
     summary = fetch(name, tmp_path, base="http://127.0.0.1:9")
     assert summary.files == ()
-    assert summary.notes == (f"{name} comes with Nikawa, nothing to fetch",)
+    assert summary.notes == (f"{name} is included in Nikawa; there is nothing to fetch",)
 
 
 def test_jsick_brings_its_whole_repository() -> None:

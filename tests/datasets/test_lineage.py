@@ -87,19 +87,19 @@ def test_every_example_is_found(folder: Path) -> None:
 
 def test_a_short_id_in_two_splits_is_refused(folder: Path) -> None:
     with pytest.raises(
-        BadInput, match="several splits have '1'; say which: own:train/1, own:dev/1"
+        BadInput, match="several splits have '1'; write one of: own:train/1, own:dev/1"
     ):
         find_lineage("1", folder)
 
 
 def test_an_unknown_id_gets_a_near_one(folder: Path) -> None:
-    with pytest.raises(BadInput, match="holds no example 'dev/21'; did you mean 'dev/2'"):
+    with pytest.raises(BadInput, match="has no example 'dev/21'; did you mean 'dev/2'"):
         find_lineage("dev/21", folder)
 
 
 def test_a_folder_without_lineage_is_told(tmp_path: Path) -> None:
     with pytest.raises(
-        BadInput, match="there is no lineage here; name the folder of a dataset that nikawa build"
+        BadInput, match="has no lineage; pass the folder of a dataset that nikawa build"
     ):
         find_lineage("1", tmp_path)
 

@@ -91,7 +91,7 @@ def test_an_id_in_two_files_of_a_split(tmp_path: Path) -> None:
     other.write_bytes(path.read_bytes())
     with pytest.raises(BadInput) as caught:
         load("jnli", data=tmp_path)
-    assert str(caught.value).startswith(f"{path}: id '0' of dev is in {other} too; keep one")
+    assert str(caught.value).startswith(f"{path}: the id '0' of dev is also in {other}; keep one")
 
 
 def test_a_published_table_without_rows(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_published_table_without_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", ["", " ", ":", ":dev", "@", "@x.tsv"])
 def test_a_spec_without_a_name(spec: str) -> None:
-    with pytest.raises(BadInput, match="names no dataset; write NAME"):
+    with pytest.raises(BadInput, match="is not a dataset; write NAME"):
         load(spec)
 
 
@@ -119,7 +119,7 @@ def test_a_spec_without_a_name(spec: str) -> None:
     ("spec", "what"), [("jsick:", "no split"), ("jsick@", "no file"), ("jsick:dev@", "no file")]
 )
 def test_a_spec_that_breaks_off(spec: str, what: str) -> None:
-    with pytest.raises(BadInput, match=f"'{spec}' names {what}"):
+    with pytest.raises(BadInput, match=f"'{spec}' has {what}"):
         load(spec)
 
 
@@ -136,7 +136,7 @@ def test_a_split_of_ones_own_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.dev.jsonl"
     file.write_text('{"id":"1","inputs":{"text":"猫が編む。"}}\n', "utf-8")
     assert list(load(f"{file}:valid").splits) == ["dev"]
-    with pytest.raises(BadInput, match=r"holds no split 'test'; it holds: dev"):
+    with pytest.raises(BadInput, match=r"has no split 'test'; it has: dev"):
         load(f"{file}:test")
 
 
@@ -154,11 +154,11 @@ def test_a_version_that_is_not_here(tmp_path: Path) -> None:
     write_jnli(tmp_path, "1.3")
     write_jnli(tmp_path, "1.2")
     with pytest.raises(
-        MissingData, match=r"jnli 1.1 is not in .*; here: 1.2, 1.3; .* brings 1.3 and no other"
+        MissingData, match=r"jnli 1.1 is not in .*; available: 1.2, 1.3; .* fetches only 1.3"
     ):
         load("jnli", data=tmp_path, version="1.1")
     assert len(load("jnli", data=tmp_path, version="1.2")) == 1
-    with pytest.raises(MissingData, match="here: none"):
+    with pytest.raises(MissingData, match="available: none"):
         load("jsts", data=tmp_path, version="1.1")
 
 
@@ -166,7 +166,7 @@ def test_a_version_where_files_have_none(tmp_path: Path) -> None:
     path = tmp_path / "jsick/jsick/jsick.tsv"
     path.parent.mkdir(parents=True)
     path.write_text("\t".join(COLUMNS) + "\n", "utf-8")
-    with pytest.raises(MissingData, match="name no version"):
+    with pytest.raises(MissingData, match="have no version"):
         load("jsick", data=tmp_path, version="1.0")
 
 
@@ -193,7 +193,7 @@ def test_a_broken_records_file_keeps_its_own_cure(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"unknown column 'colour'; known: gold\.NAME"):
         load(str(path))
     path.write_text("id\tcolour\n1\tred\n", "utf-8")  # a record has inputs
-    with pytest.raises(BadInput, match="is a flat table"):
+    with pytest.raises(BadInput, match="has flat rows, not records"):
         load(str(path))
 
 
@@ -237,8 +237,8 @@ def test_the_judgements_of_one_split() -> None:
     [
         ("mini-ja:tets", "no split of mini-ja 'tets'; did you mean 'test'"),
         ("mini-jaa:test", "did you mean 'mini-ja'"),
-        ("mini-ja@x.jsonl", "names a file; .* write mini-ja"),
-        ("jcola:dev", "publishes no workers' answers"),
+        ("mini-ja@x.jsonl", "is a file; .* write mini-ja"),
+        ("jcola:dev", "does not publish judgements"),
     ],
 )
 def test_judgements_that_cannot_be_had(spec: str, says: str) -> None:
@@ -250,9 +250,9 @@ def test_a_data_folder_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (file := tmp_path / "file").touch()
     require_folder(None)
     require_folder(tmp_path)
-    with pytest.raises(BadInput, match="file: is not a folder; name the folder that holds"):
+    with pytest.raises(BadInput, match="file: is not a folder; pass the folder with"):
         require_folder(file)
-    with pytest.raises(BadInput, match="none: no such folder; name the folder that holds"):
+    with pytest.raises(BadInput, match="none: no such folder; pass the folder with"):
         require_folder(tmp_path / "none")
     monkeypatch.setenv("NIKAWA_DATA", str(tmp_path / "none"))
     require_folder(tmp_path / "none")

@@ -74,7 +74,7 @@ def test_parts_are_by_split_tag_and_meta(put: Put) -> None:
     found = {"": (4, 2), "split=test": (4, 2), "tag=Modal": (2, 2), "tag=Negation": (2, 1)}
     assert parts(shift(*sides)) == found
     assert parts(shift(*sides, by=("image",))) == {"": (4, 2), "image=k": (1, 1), "image=m": (3, 1)}
-    with pytest.raises(BadInput, match="no example has a 'imge' to part by; did you mean 'image'"):
+    with pytest.raises(BadInput, match="no example has the field 'imge'; did you mean 'image'"):
         shift(*sides, by=("imge",))
 
 

@@ -54,7 +54,7 @@ def test_a_part_held_out_takes_whole_groups() -> None:
 def test_one_group_cannot_be_held_out_or_folded() -> None:
     with pytest.raises(BadInput, match="none can be held out"):
         hold_out(EXAMPLES[:10], 0.1, "x")
-    with pytest.raises(BadInput, match="cannot be parted into folds"):
+    with pytest.raises(BadInput, match="cannot be split into folds"):
         assign_folds(EXAMPLES[:10], 5, "x")
 
 

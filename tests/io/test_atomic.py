@@ -43,14 +43,14 @@ def test_failing_source_leaves_the_old_file(tmp_path: Path, suffix: str) -> None
 def test_nothing_is_overwritten_unless_asked(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("mine")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         write_records(path, [])
     assert path.read_text() == "mine"
 
 
 def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    with pytest.raises(BadInput, match="exists already"), atomic_write(path):
+    with pytest.raises(BadInput, match="already exists"), atomic_write(path):
         path.write_text("theirs")
     assert path.read_text() == "theirs"
     assert list(tmp_path.iterdir()) == [path]
@@ -115,7 +115,7 @@ def test_folder_is_replaced_only_when_all_went_well(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.mkdir()
     (path / "old").write_text("old")
-    with pytest.raises(BadInput, match="exists already"), atomic_folder(path):
+    with pytest.raises(BadInput, match="already exists"), atomic_folder(path):
         pass
     with pytest.raises(FileNotFoundError), atomic_folder(path, overwrite=True) as folder:
         (folder / "none" / "new").write_text("new")
@@ -166,7 +166,7 @@ def test_writer_killed_while_it_swaps_folders(tmp_path: Path, how: str, left: st
     done = subprocess.run([sys.executable, "-c", SWAPPED, str(path), how], check=False)
     assert done.returncode == -signal.SIGKILL
     assert path.exists() == (how == "at once")
-    with pytest.raises(BadInput, match="exists already"), atomic_folder(path):
+    with pytest.raises(BadInput, match="already exists"), atomic_folder(path):
         pass
     assert [file.name for file in path.iterdir()] == [left]
     with atomic_folder(path, overwrite=True):
@@ -190,7 +190,7 @@ def test_the_folder_of_another_name_is_not_put_back_under_this_one(tmp_path: Pat
     with atomic_folder(tmp_path / "x"):
         pass
     assert other.exists()
-    with pytest.raises(BadInput, match="exists already"), atomic_folder(tmp_path / "x.y"):
+    with pytest.raises(BadInput, match="already exists"), atomic_folder(tmp_path / "x.y"):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.y"]
 

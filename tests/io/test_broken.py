@@ -38,7 +38,7 @@ SECOND = '{"id":"2","inputs":{"text":"다리는 파랗다."}}\n'.encode()
         (GOOD.replace(b"\n", b"\r"), 1, "ends in CR;"),
         (GOOD.replace(b"\n", b"\r\n") + b"\r\n", 2, "is empty"),
         (GOOD + b'{"id":"2\0","inputs":{}}\n', 2, "NUL"),
-        (GOOD + SECOND[:20], 2, "breaks off"),
+        (GOOD + SECOND[:20], 2, "the JSON is incomplete"),
         (GOOD + b'{"id":2,"inputs":{}}\n', 2, "expected `str`, got `int` at id"),
         (GOOD + b'{"id":"2","inputs":{},"tags":"x"}\n', 2, "expected `array`, got `str` at tags"),
         (GOOD + b'{"id":"2","inputs":{},"gold":{"score":NaN}}\n', 2, "NaN and Infinity"),
@@ -55,7 +55,7 @@ SECOND = '{"id":"2","inputs":{"text":"다리는 파랗다."}}\n'.encode()
         (GOOD + b'{"id":"2","inputs":{"text":"\\ud800"}}\n', 2, "surrogate"),
         (GOOD + b'{"id":"2","inputs":{"text":"\\udc00"}}\n', 2, "surrogate"),
         (GOOD + b"hello\n", 2, "is not JSON"),
-        (GOOD + SECOND + GOOD, 3, "'1' was on line 1 already"),
+        (GOOD + SECOND + GOOD, 3, "'1' is already on line 1"),
         (
             '{"id":"1","inputs":{"text":"橋"},"gold":{"spans":[{"start":0,"end":2,"label":"LC"}]}}'.encode(),
             1,
@@ -132,7 +132,7 @@ def test_a_line_that_does_not_end(
         data = zstandard.compress(data)
     problem = str(complain(f"x{suffix}", data))
     assert (
-        "is longer than 1MiB; write one record a line, or raise the limit with NIKAWA_MAX_LINE=2MiB if the file is honest"
+        "is longer than 1MiB; write one record per line, or raise the limit with NIKAWA_MAX_LINE=2MiB if you trust the file"
         in problem
     )
 
@@ -183,7 +183,7 @@ def test_zstd_frames_follow_each_other(tmp_path: Path) -> None:
 
 
 def test_unknown_suffix(complain: Complain) -> None:
-    assert "'.xlsx', which no format has; use .jsonl" in str(complain("x.xlsx", b"x"))
+    assert "has the unknown suffix '.xlsx'; use .jsonl" in str(complain("x.xlsx", b"x"))
 
 
 def test_only_line_feed_ends_a_line(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_only_line_feed_ends_a_line(tmp_path: Path) -> None:
 def test_prediction_given_twice(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text('{"example":"1","answer":"a"}\n{"example":"1","answer":"b"}\n')
-    with pytest.raises(BadInput, match="line 2: id '1' was on line 1 already"):
+    with pytest.raises(BadInput, match="line 2: the id '1' is already on line 1"):
         list(read_records(path, Prediction))
 
 
@@ -213,11 +213,11 @@ def test_prediction_given_twice(tmp_path: Path) -> None:
         (b"id:json\tinputs.text\n1\tx\n", 2, "expected `str`, got `int` at id"),
         (b"id\tinputs.text\n\\N\tx\n", 2, "missing required field `id`"),
         (b"id\tinputs.n:json\n1\tNaN\n", 2, "NaN and Infinity are not JSON"),
-        (b"id\tinputs.n:json\n1\t[1\n", 2, "breaks off"),
-        (b"id\tinputs.text\n1\ta\\x\n", 2, "is no escape"),
-        (b"id\tinputs.text\n1\tx\n1\ty\n", 3, "'1' was on line 2 already"),
-        (b"id\tinputs.text\n1\tx\n2\ty", 3, "breaks off"),
-        (b"id\tinputs.te", 1, "breaks off"),
+        (b"id\tinputs.n:json\n1\t[1\n", 2, "the JSON is incomplete"),
+        (b"id\tinputs.text\n1\ta\\x\n", 2, "is not an escape"),
+        (b"id\tinputs.text\n1\tx\n1\ty\n", 3, "'1' is already on line 2"),
+        (b"id\tinputs.text\n1\tx\n2\ty", 3, "ends in the middle of a line"),
+        (b"id\tinputs.te", 1, "ends in the middle of a line"),
         (b"id\tinputs.text\tinputs.text:json\n1\tx\t1\n", 1, "column 'inputs.text' occurs twice"),
         (b"id\tinputs.n:json\n1\t-Infinity\n", 2, "NaN and Infinity are not JSON"),
         (b"id\tinputs.n:json\n1\t{1}\n", 2, "is not JSON (JSON is malformed"),
@@ -236,9 +236,9 @@ def test_tables(complain: Complain, data: bytes, line: int | None, words: str) -
         (b"[1]", "expected `object`, got `int` at [0]"),
         (
             b'[{"id":"1","inputs":{}},{"id":"1","inputs":{}}]',
-            "record 2: id '1' was on record 1 already",
+            "record 2: the id '1' is already on record 1",
         ),
-        (b'[\n{"id":"1","inputs":{}},\n{"id":', "breaks off"),
+        (b'[\n{"id":"1","inputs":{}},\n{"id":', "the JSON is incomplete"),
         (b'[\n{"id":"1" "inputs":{}}]', "line 2: is not JSON"),
     ],
 )
@@ -256,7 +256,7 @@ def test_json_lines_under_the_suffix_of_json(tmp_path: Path) -> None:
     [
         ("", None, "is empty"),
         ("\n", 1, "is empty"),
-        ("# id = 1\n橋\tO\n", 2, "breaks off"),
+        ("# id = 1\n橋\tO\n", 2, "ends in the middle of an example"),
         ("# id = 1\n橋\tO\tO\n\n", 2, "has 3 columns, not 2"),
         ("# id = 1\n石橋\tO\n\n", 2, "is not one character"),
         ("# id = 1\n橋\tI-LC\n\n", 2, "follows no B"),
@@ -269,7 +269,7 @@ def test_json_lines_under_the_suffix_of_json(tmp_path: Path) -> None:
         ("# id = 1\n# meta = [1]\n橋\tO\n\n", 1, "expected `object`, got `array` at meta"),
         ("# id = 1\n# inputs = [1]\n橋\tO\n\n", 1, "expected `object`, got `array`"),
         ("# id = 1\nstray\n橋\tO\n\n", 2, "neither a row nor"),
-        ("# id = 1\n\\q\tO\n\n", 2, "is no escape"),
+        ("# id = 1\n\\q\tO\n\n", 2, "is not an escape"),
     ],
 )
 def test_conll(complain: Complain, data: str, line: int | None, words: str) -> None:
@@ -290,7 +290,7 @@ ROW = "1\t橋\t橋\t_\tNN\t_\t0\troot\t_\t_\n"
             3,
             "word '1-2' should be 1",
         ),
-        (f"# sent_id = 1\n# text = 橋\n{ROW.replace('0', '2')}\n", 3, "head '2' is no word"),
+        (f"# sent_id = 1\n# text = 橋\n{ROW.replace('0', '2')}\n", 3, "head '2' is not a word"),
         (f"# sent_id = 1\n{ROW}\n", 1, "has no `# text = ` line"),
         (f"# text = 橋\n{ROW}\n", 1, "has no `# sent_id = ` line"),
     ],

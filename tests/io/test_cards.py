@@ -30,7 +30,7 @@ def whole(**changed: Any) -> dict[str, Any]:
 
 
 def test_all_that_is_missing_is_told_in_one_line(tmp_path: Path) -> None:
-    adds = f"nikawa data card {tmp_path} --overwrite adds what is missing, for you to fill in"
+    adds = f"nikawa data card {tmp_path} --overwrite adds the missing fields for you to fill in"
     assert (
         complaint(tmp_path, {}) == f"lacks {REQUIRED}; {adds}; docs/records.md shows a whole card"
     )
@@ -46,12 +46,12 @@ def test_what_is_wrong_is_told_beside_it(tmp_path: Path) -> None:
     given = whole(languages="ja", workers_are="cats", license="CC0", colour="red")
     del given["licence"]
     said = complaint(tmp_path, given)
-    assert said.startswith("lacks licence; no card has 'license' (is it 'licence'?), 'colour'; ")
+    assert said.startswith("lacks licence; has unknown fields: 'license' (is it 'licence'?), 'colour'; ")
     assert (
-        "; languages: expected `array`, got `str`; workers_are: 'cats' is none of persons, columns, "
+        "; languages: expected `array`, got `str`; workers_are: 'cats' is not one of persons, columns, "
         in said
     )
-    assert "; mend what is wrong, then nikawa data card" in said
+    assert "; correct the card, then nikawa data card" in said
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_told_beside_it(tmp_path: Path) -> None:
     [
         (
             whole(languages=[]),
-            'names no language (write e.g. "languages": ["ja"]); docs/records.md shows a whole card',
+            'has no language (write e.g. "languages": ["ja"]); docs/records.md shows a whole card',
         ),
         (
             whole(version=1.0),

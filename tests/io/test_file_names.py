@@ -95,14 +95,14 @@ def test_a_name_that_cannot(name: str, tmp_path: Path) -> None:
     "pair", [("Dev", "dev"), ("が", "か\u3099"), ("Straße", "STRASSE"), ("É", "e\u0301")]
 )
 def test_two_names_that_many_systems_take_for_one(pair: tuple[str, str]) -> None:
-    with pytest.raises(BadInput, match="are one file name on many systems; rename one of them"):
+    with pytest.raises(BadInput, match="are the same file name on many systems; rename one of them"):
         check_file_names(pair, "split")
     check_file_names(("カ", "ｶ", "か"), "split")  # no file system takes these for one
 
 
 @pytest.mark.parametrize("name", ["lineage", "judgements"])
 def test_a_split_that_nothing_would_read_again(name: str) -> None:
-    with pytest.raises(BadInput, match="which is no split; rename the split"):
+    with pytest.raises(BadInput, match="which is reserved; rename the split"):
         check_split_names(["train", name])
 
 
@@ -140,7 +140,7 @@ def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
     (folder / "fine").symlink_to(folder / "x")
     refuse_outside(folder / "fine", folder)
     for name in ("link", "link/x", "../out/x", "."):
-        with pytest.raises(BadInput, match="leads out of the folder that is written"):
+        with pytest.raises(BadInput, match="leads out of the output folder"):
             refuse_outside(folder / name, folder)
 
 
@@ -210,7 +210,7 @@ def test_no_dataset_is_written_with_such_a_split(name: str, tmp_path: Path) -> N
     with pytest.raises(BadInput, match="cannot be a file name"):
         write_folder(dataset_with("train", name), tmp_path / "in" / "out")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(BadInput, match="are one file name"):
+    with pytest.raises(BadInput, match="are the same file name"):
         write_folder(dataset_with("train", "Train"), tmp_path / "in" / "out")
     assert not list(tmp_path.iterdir())
 
@@ -221,7 +221,7 @@ def test_no_file_is_called_by_such_a_worker(name: str, tmp_path: Path) -> None:
         Judgement(example="1", worker=worker, question="label", answer="a")
         for worker in ("rin", name)
     ]
-    with pytest.raises(BadInput, match="use pseudonyms, or write a form that is one file"):
+    with pytest.raises(BadInput, match="use pseudonyms, or choose a format with a single file"):
         write_doccano(tmp_path / "out", judgements)
     assert not list(tmp_path.iterdir())
 

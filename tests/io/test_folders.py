@@ -49,7 +49,7 @@ def test_there_and_back(tmp_path: Path, suffix: str) -> None:
 def test_overwriting_leaves_no_stale_split_and_other_files_alone(tmp_path: Path) -> None:
     write_folder(dataset("train", "dev"), tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(BadInput, match="holds a dataset already"):
+    with pytest.raises(BadInput, match="already contains a dataset"):
         write_folder(dataset("test"), tmp_path)
     write_folder(dataset("test"), tmp_path, overwrite=True)
     assert list(read_folder(tmp_path).splits) == ["test"]
@@ -92,7 +92,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path, there: bool) -> None:
 
 def test_a_split_without_a_card_is_not_overwritten_unasked(tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text("mine")
-    with pytest.raises(BadInput, match=r"train\.jsonl: exists already"):
+    with pytest.raises(BadInput, match=r"train\.jsonl: already exists"):
         write_folder(dataset("train", "dev"), tmp_path)
     assert files(tmp_path) == {"train.jsonl": b"mine"}
 
@@ -103,7 +103,7 @@ def test_what_only_looks_like_a_split_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "votes.jsonl").write_text(judgement)
     before = files(tmp_path)
     with pytest.raises(
-        BadInput, match=r"holds 'votes\.jsonl', which is no split of a dataset; move it away"
+        BadInput, match=r"contains 'votes\.jsonl', which is not a split of a dataset; move it away"
     ):
         write_folder(dataset("test"), tmp_path, overwrite=True)
     assert files(tmp_path) == before
@@ -165,7 +165,7 @@ def test_a_writer_killed_while_it_moves_files(tmp_path: Path, after: int) -> Non
     before = files(tmp_path)
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(after)], check=False)
     assert done.returncode == -signal.SIGKILL
-    with pytest.raises(BadInput, match="holds a dataset already"):
+    with pytest.raises(BadInput, match="already contains a dataset"):
         write_folder(dataset("test"), tmp_path)
     assert files(tmp_path) == before
 
@@ -179,7 +179,7 @@ def test_one_split_in_two_files(tmp_path: Path) -> None:
 
 def test_no_split(tmp_path: Path) -> None:
     write_folder(dataset(), tmp_path)
-    with pytest.raises(BadInput, match="holds a card but no split"):
+    with pytest.raises(BadInput, match="has a card but no split"):
         read_folder(tmp_path)
 
 

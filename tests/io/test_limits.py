@@ -307,7 +307,7 @@ def test_what_is_no_file_is_not_opened(
             listener.bind(str(path))
     else:
         path.symlink_to(f"/dev/{kind}")
-    assert "is not a plain file but a" in refuse("collect", "status", tmp_path, file=path)
+    assert "not a regular file" in refuse("collect", "status", tmp_path, file=path)
 
 
 def test_pipes_given_on_purpose_and_the_null_device(tmp_path: Path) -> None:
@@ -459,7 +459,7 @@ def test_limits_are_settings(tmp_path: Path, set_limit: Callable[[str, str], Non
     set_limit("NIKAWA_MAX_LINE", "1.5GiB")
     assert read_limits().line == 3 << 29
     for bad in ("0", "-1", "many", "5XB", "1e9", "9" * 40):
-        with pytest.raises(BadInput, match=r"NIKAWA_MAX_LINE=.* is no size"):
+        with pytest.raises(BadInput, match=r"NIKAWA_MAX_LINE=.* is not a size"):
             parse_size(bad, "NIKAWA_MAX_LINE")
     (tmp_path / "x.jsonl").write_text('{"id":"1","inputs":{"text":"' + "x" * 100_000 + '"}}\n')
     set_limit("NIKAWA_MAX_LINE", "90KB")

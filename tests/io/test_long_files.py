@@ -95,7 +95,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_repeat_far_apart_names_both_lines(tmp_path: Path, first: int) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(numbered(*range(100), first))
-    with pytest.raises(BadInput, match=f"line 101: id '{first}' was on line {first + 1} already"):
+    with pytest.raises(BadInput, match=f"line 101: the id '{first}' is already on line {first + 1}"):
         list(read_examples(path))
 
 
@@ -108,7 +108,7 @@ def test_equal_hashes_of_different_ids_are_no_repeat(
     path.write_bytes(numbered(*range(100)))
     assert len(list(read_examples(path))) == 100
     path.write_bytes(numbered(*range(100), 3))
-    with pytest.raises(BadInput, match="line 101: id '3' was on line 4 already"):
+    with pytest.raises(BadInput, match="line 101: the id '3' is already on line 4"):
         list(read_examples(path))
 
 

@@ -44,7 +44,7 @@ def test_cut_short(complain: Complain, tmp_path: Path) -> None:
         ({"id": ["1"], "inputs__text": ["x"], "colour": ["red"]}, "unknown column 'colour'"),
         ({"id": [1], "inputs__text": ["x"]}, "row 1: expected `str`, got `int` at id"),
         ({"id": ["1", None], "inputs__text": ["x", "y"]}, "row 2: missing required field `id`"),
-        ({"id": ["1", "1"], "inputs__text": ["x", "y"]}, "row 2: id '1' was on row 1 already"),
+        ({"id": ["1", "1"], "inputs__text": ["x", "y"]}, "row 2: the id '1' is already on row 1"),
         ({"id": pyarrow.array([], pyarrow.string()), "inputs__text": []}, "holds no records"),
     ],
 )

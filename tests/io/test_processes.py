@@ -60,7 +60,7 @@ def _alive(process: Path) -> bool:
 def test_one_that_was_killed_is_told_in_a_line() -> None:
     with (
         pytest.raises(
-            BadInput, match=r"a process was killed, .*; give the same command again, with fewer"
+            BadInput, match=r"a process was killed, .*; run the same command again with fewer"
         ),
         process_pool(1) as pool,
     ):

@@ -206,7 +206,7 @@ def test_what_no_format_holds(tmp_path: Path, suffix: str, value: object) -> Non
                 inputs={"text": "橋", "words": [{}]},
                 gold={"tree": {"heads": [], "labels": []}},
             ),
-            "differ in number",
+            "differ",
         ),
         (".tsv", Example(id="1", inputs={}), "'inputs.NAME' is missing"),
         (".tsv", Example(id="1", inputs={"x:json": "a"}), "may not end in ':json'"),

@@ -74,10 +74,10 @@ def test_places_and_ids_of_a_long_file_are_right(tmp_path: Path) -> None:
     path.write_bytes(BOM + b"".join(rows))
     assert [example.id for example in read_examples(path)] == [str(n) for n in range(3000)]
     path.write_bytes(BOM + b"".join([*rows, rows[11]]))
-    with pytest.raises(BadInput, match="line 3001: id '11' was on line 12 already"):
+    with pytest.raises(BadInput, match="line 3001: the id '11' is already on line 12"):
         list(read_examples(path))
     path.write_bytes(BOM + b"".join([*rows[:2000], b"{\r\n", *rows[2000:]]))
-    with pytest.raises(BadInput, match="line 2001: the JSON breaks off"):
+    with pytest.raises(BadInput, match="line 2001: the JSON is incomplete"):
         list(read_examples(path))
 
 

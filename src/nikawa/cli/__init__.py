@@ -1,6 +1,6 @@
-"""The command line: one file a verb, found by scanning this folder.
+"""The command line: one file per command, found by scanning this folder.
 
-Each is a thin call of the API.
+Each file is a thin layer over the API.
 """
 
 from nikawa.cli.terminal.app import main

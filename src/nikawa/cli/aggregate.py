@@ -1,4 +1,4 @@
-"""`nikawa aggregate`: from many judgements to gold, with a reason for every item.
+"""`nikawa aggregate`: turn judgements into gold labels, with a reason for every item.
 
 It has three reports: gold by a rule (the default), `--workers` (how well each worker works) and
 `--human` (how people score against each other). `--out` writes a folder with gold, the reason for
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PANEL = "Build"
 EXAMPLE = "Example: nikawa aggregate judgements.jsonl --rule votes:3/5 --ties adjudicate --examples examples.jsonl --out gold"
 MAX_ITEMS_NAMED = 5
-"""Ties and differences named on the terminal; `--json` has more of them."""
+"""Ties and differences that the terminal lists; `--json` lists more."""
 NUMBERS = (
     "items",
     "accepted",
@@ -87,7 +87,7 @@ def aggregate(
     rule: Annotated[
         list[str] | None,
         typer.Option(
-            help="majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3, dawid-skene, mace, …; QUESTION=RULE where there are several.",
+            help="Aggregation rule: majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3, dawid-skene, mace, …; QUESTION=RULE if there are several questions.",
             autocompletion=complete_from(
                 "majority", "votes:3/5", "mean", "median", "dawid-skene", "mace"
             ),
@@ -96,7 +96,7 @@ def aggregate(
     ties: Annotated[
         str,
         typer.Option(
-            help="drop, adjudicate or prefer:LABEL.",
+            help="What to do with ties: drop, adjudicate or prefer:LABEL.",
             autocompletion=complete_from("drop", "adjudicate", "prefer:"),
         ),
     ] = "adjudicate",
@@ -106,7 +106,7 @@ def aggregate(
     examples: Annotated[
         str | None,
         typer.Option(
-            help="The examples: gold is merged into them, and held against what they have."
+            help="The examples: the command adds gold to them and compares it with the gold they have."
         ),
     ] = None,
     out: Annotated[
@@ -116,50 +116,53 @@ def aggregate(
     adjudicated: Annotated[
         Path | None,
         typer.Option(
-            help="The sheet of ties, filled in, or the decisions of a project.", metavar="FILE"
+            help="The completed sheet of ties, or the decisions of a project.", metavar="FILE"
         ),
     ] = None,
     decisions: Annotated[
         str | None,
         typer.Option(
-            help="override: a decision is the gold whatever the votes; ties: only where the rule makes none of them. Unless said, as the project has it, else override.",
+            help="override: a decision replaces the votes; ties: a decision counts only if the rule gives no gold. Default: the project's setting, else override.",
             autocompletion=complete_from("override", "ties"),
         ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="Leave workers out: r<0.80, alpha<0.20, accuracy<0.9, seconds<2; may be repeated."
+            help="Exclude workers: r<0.80, alpha<0.20, accuracy<0.9, seconds<2; may be repeated."
         ),
     ] = None,
     workers: Annotated[
-        bool, typer.Option("--workers", help="Show how well each worker works instead.")
+        bool, typer.Option("--workers", help="Show the quality of each worker instead.")
     ] = False,
     known: Annotated[
         Path | None,
         typer.Option(
-            help="Known answers, for accuracy (sheet example, answer; or examples with gold).",
+            help="Known answers, to compute accuracy: a sheet with columns example and answer, or examples with gold.",
             metavar="FILE",
         ),
     ] = None,
     pass_mark: Annotated[
         float | None,
-        typer.Option(help="With --known: the share of right answers that passes.", min=0, max=1),
+        typer.Option(help="With --known: the accuracy that a worker needs to pass.", min=0, max=1),
     ] = None,
     human: Annotated[
         bool, typer.Option("--human", help="Show how people score against each other instead.")
     ] = False,
     task: Annotated[
-        str | None, typer.Option(help="With --human: the task whose metrics to use.")
+        str | None, typer.Option(help="With --human: the task whose metrics are used.")
     ] = None,
     as_published: Annotated[
         bool,
-        typer.Option("--as-published", help="Only the answers a published gold was made from."),
+        typer.Option(
+            "--as-published", help="Use only the answers that the published gold was made from."
+        ),
     ] = False,
     workers_are_columns: Annotated[
         bool,
         typer.Option(
-            "--workers-are-columns", help="A worker is only a column of the file, not a person."
+            "--workers-are-columns",
+            help="Treat a worker as a column of the file rather than a person.",
         ),
     ] = False,
     columns: SheetColumns = None,
@@ -170,7 +173,7 @@ def aggregate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make gold of judgements by a named rule; ties are never settled in silence."""
+    """Aggregate judgements into gold labels by a named rule; the report lists every tie."""
     from nikawa.aggregation.job import AggregateOptions, report_workers
     from nikawa.io.judgements import parse_options
 
@@ -190,9 +193,9 @@ def aggregate(
         hidden=hidden,
     )
     if workers and human:
-        raise BadInput("--workers and --human are two reports", cure="ask for one of them")
+        raise BadInput("--workers and --human cannot be combined", cure="pass one of them")
     if workers:
-        with status(f"looking at the workers of {judgements}", quiet or json):
+        with status(f"measuring the workers of {judgements}", quiet or json):
             about = report_workers(judgements, data, options, pass_mark)
         return print_result(about, show_workers, json=json, quiet=quiet)
     if human:
@@ -203,12 +206,12 @@ def aggregate(
         return print_result(people, show_human, json=json, quiet=quiet)
     if not rule:
         raise BadInput(
-            "no rule is named that makes the gold",
-            cure="say --rule majority, votes:3/5, mean, dawid-skene, …",
+            "the aggregation rule is missing",
+            cure="pass --rule majority, votes:3/5, mean, dawid-skene, …",
         )
     from nikawa.aggregation.report import write_result
 
-    with status(f"making gold of {judgements}", quiet or json):
+    with status(f"aggregating {judgements}", quiet or json):
         result = api.aggregate(judgements, data=data, options=options)
         files = write_result(result, out, overwrite=overwrite) if out is not None else []
     print_result(result.report, show, json=json, quiet=quiet)
@@ -218,7 +221,7 @@ def aggregate(
 
 
 def show(report: AggregateReport) -> None:
-    """What each rule made, what exclusions changed, what is left to decide."""
+    """Print the results of each rule, the effect of exclusions, and the open ties."""
     columns = (
         "question",
         "rule",
@@ -252,12 +255,12 @@ def show(report: AggregateReport) -> None:
         for line in describe_remarks(report.remarks):
             echo(line)
     if report.unjudged:
-        echo(f"{report.unjudged:,} of the examples were judged by nobody.")
+        echo(f"{report.unjudged:,} of the examples have no judgement.")
     echo(f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers.")
 
 
 def describe_decisions(rule: RuleReport) -> list[str]:
-    """What decisions made of the gold, a line each."""
+    """Yield one line per effect of the owner's decisions."""
     counts = rule.decisions
     lines = []
     if counts and counts.overruled:
@@ -265,7 +268,7 @@ def describe_decisions(rule: RuleReport) -> list[str]:
         lines.append(f"{rule.question}: {counts.overruled:,} decided against the votes ({shown})")
     if counts and counts.not_counted:
         lines.append(
-            f"{rule.question}: {counts.not_counted:,} decisions do not count, as the rule makes gold of the votes or drops the label"
+            f"{rule.question}: {counts.not_counted:,} decisions do not count, because the rule gives gold from the votes or drops the label"
         )
     if counts and counts.decided_again:
         lines.append(
@@ -275,7 +278,7 @@ def describe_decisions(rule: RuleReport) -> list[str]:
 
 
 def describe_remarks(remarks: RemarkCounts) -> list[str]:
-    """What workers wrote beside their answers, a line each."""
+    """Yield one line per kind of remark that workers made."""
     lines = []
     if remarks.comments:
         lines.append(f"{remarks.comments:,} answers have a comment (remarks.jsonl with --out).")
@@ -292,9 +295,7 @@ def _first_items(items: Sequence[str], count: int) -> str:
 
 
 def format_rule(r: RuleReport) -> tuple[object, ...]:
-    """The row of a rule: how many items it gave gold, and how many agree with gold that was there
-    before.
-    """
+    """Return the row of a rule: how many items have gold, and how many agree with earlier gold."""
     agreement = "" if r.published is None else f"{r.published.same:,} of {r.published.items:,}"
     return (
         r.question,
@@ -310,7 +311,7 @@ def format_rule(r: RuleReport) -> tuple[object, ...]:
 
 
 def show_workers(report: WorkersReport) -> None:
-    """Print a row for each worker, then what excluding some of them changes."""
+    """Print one row per worker, then the effect of excluding some of them."""
     rows = [
         (
             w.worker,
@@ -339,7 +340,7 @@ def show_workers(report: WorkersReport) -> None:
 
 
 def show_exclusions(excluded: tuple[object, ...]) -> None:
-    """Print what each worker's exclusion changes, and what all of them change together."""
+    """Print the effect of each exclusion, and of all exclusions together."""
     from nikawa.aggregation.workers import ExclusionEffect
 
     rows = [
@@ -357,11 +358,11 @@ def show_exclusions(excluded: tuple[object, ...]) -> None:
         for c in excluded
         if isinstance(c, ExclusionEffect)
     ]
-    print_table(EFFECTS, rows, title="what leaving workers out changes", numbers=EFFECTS[2:])
+    print_table(EFFECTS, rows, title="effect of excluding workers", numbers=EFFECTS[2:])
 
 
 def show_human(report: HumanReport) -> None:
-    """Print the human baseline with its intervals, in percent as all tables of scores."""
+    """Print the human baseline with its intervals, in percent."""
     from nikawa.metrics.units import format_score
 
     rows = []
@@ -383,6 +384,6 @@ def show_human(report: HumanReport) -> None:
         print_table(("worker", *names), each, numbers=names)
     if report.tied:
         echo(
-            f"The rest is tied for {report.tied:,} answers: with the tie drawn by lot people come out too low, "
-            "without those answers too high."
+            f"For {report.tied:,} answers, the other answers are tied. With random tie-breaking the human score is too low; "
+            "without those answers it is too high."
         )

@@ -1,7 +1,7 @@
-"""`nikawa agree`: how far workers agree, with intervals.
+"""`nikawa agree`: how far workers agree, with confidence intervals.
 
-`--plan` takes the judgements for a pilot and reports how many workers an item needs. `--page`
-writes plots, `--save` writes the judgements in another tool's form.
+`--plan` treats the judgements as a pilot and reports how many workers per item you need. `--page`
+writes plots. `--save` writes the judgements in the format of another tool.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from nikawa.cli.terminal.options import (
 )
 from nikawa.cli.terminal.output import (
     echo,
+    format_count,
     format_interval,
     format_number,
     print_result,
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa agree judgements.jsonl --question label"
-WORKERS_ARE = {"columns": "columns, not persons", "unknown": "persons or columns: not said"}
-"""What the summary calls workers who may not be persons."""
+WORKERS_ARE = {"columns": "columns, not persons", "unknown": "persons or columns: not stated"}
+"""How the summary describes workers who may not be persons."""
 COLUMNS = ("measure", "level", "value", "95% interval")
 PLAN_COLUMNS = (
     "workers",
@@ -54,7 +55,7 @@ PLAN_COLUMNS = (
     "",
 )
 DEFAULT_RELIABILITY = 0.9
-"""What a plan aims at where neither --reliability nor --yield is given."""
+"""The target of a plan without --reliability and --yield."""
 
 
 def agree(
@@ -71,7 +72,7 @@ def agree(
     level: Annotated[
         str | None,
         typer.Option(
-            help="nominal, ordinal, interval or ratio; else all that fit.",
+            help="nominal, ordinal, interval or ratio; default: all that fit.",
             autocompletion=complete_from("nominal", "ordinal", "interval", "ratio"),
         ),
     ] = None,
@@ -80,24 +81,23 @@ def agree(
     ] = None,
     author: Annotated[
         str | None,
-        typer.Option(help="The worker who wrote the items, to be held against the validators."),
+        typer.Option(help="The worker who wrote the items, to be compared with the validators."),
     ] = None,
     examples: Annotated[
         str | None,
-        typer.Option(
-            help="The examples: answers about others are refused, slices are made by them."
-        ),
+        typer.Option(help="The examples, for slices; judgements of other items are an error."),
     ] = None,
     each: Annotated[
         int | None,
         typer.Option(
-            help="Answers asked for an item: fewer make it incomplete. Else guessed.", min=2
+            help="Expected answers per item; an item with fewer is incomplete. Default: estimated from the data.",
+            min=2,
         ),
     ] = None,
     columns: SheetColumns = None,
     form: JudgementForm = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Encoding of a sheet, where the detected one is wrong.")
+        str | None, typer.Option(help="Encoding of a sheet, if the detected one is wrong.")
     ] = None,
     page: Annotated[
         Path | None, typer.Option(help="Write a page of plots to this folder.", metavar="DIR")
@@ -108,35 +108,38 @@ def agree(
     save_as: Annotated[
         str | None,
         typer.Option(
-            help="Form of --save: label-studio, doccano, yahoo, lancers, selectstar; else by suffix."
+            help="Format of --save: label-studio, doccano, yahoo, lancers, selectstar; default: by suffix."
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what --page and --save find.")
+        bool, typer.Option("--overwrite", help="Replace existing output of --page and --save.")
     ] = False,
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Take the judgements for a pilot: how many workers does an item need?"
+            "--plan",
+            help="Treat the judgements as a pilot and plan the number of workers per item.",
         ),
     ] = False,
     reliability: Annotated[
         float | None,
-        typer.Option(help="With --plan: the wished reliability, 0.9 unless --yield is wished."),
+        typer.Option(help="With --plan: the target reliability; default: 0.9 without --yield."),
     ] = None,
     wished_yield: Annotated[
         float | None,
-        typer.Option("--yield", help="With --plan: the wished share of items that get gold."),
+        typer.Option("--yield", help="With --plan: the target share of items that get gold."),
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(help="With --plan: the rule of aggregation, such as votes:{half}/{k}."),
+        typer.Option(help="With --plan: the aggregation rule, such as votes:{half}/{k}."),
     ] = None,
     items: Annotated[
-        int, typer.Option(help="With --plan: items with gold that are wanted.", min=1)
+        int, typer.Option(help="With --plan: the number of items with gold you need.", min=1)
     ] = 1000,
-    price: Annotated[float, typer.Option(help="With --plan: paid for one answer.", min=0)] = 0.0,
-    resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=10)] = 1000,
+    price: Annotated[
+        float, typer.Option(help="With --plan: the price of one answer.", min=0)
+    ] = 0.0,
+    resamples: Annotated[int, typer.Option(help="Resamples for the intervals.", min=10)] = 1000,
     seed: ResampleSeed = 0,
     data: Data = None,
     json: Json = False,
@@ -183,7 +186,7 @@ def agree(
 
 
 def print_plan(plan: Plan, items: int) -> None:
-    """Print a row for each number of workers that the pilot was extended to."""
+    """Print one row per number of workers that the pilot was extrapolated to."""
     rows = [
         (
             row.workers,
@@ -199,9 +202,9 @@ def print_plan(plan: Plan, items: int) -> None:
     ]
     print_table(PLAN_COLUMNS, rows, numbers=PLAN_COLUMNS[:-1])
     verdict = (
-        f"{plan.workers} workers an item will do"
+        f"you need {format_count(plan.workers, 'worker')} per item"
         if plan.workers
-        else "no number of workers shown here will do"
+        else "no number of workers listed here is enough"
     )
     echo(
         f"{plan.question}: {verdict} for {items:,} items with gold (rule {plan.rule}, from {plan.answers:,} answers)."
@@ -211,7 +214,7 @@ def print_plan(plan: Plan, items: int) -> None:
 
 
 def show(report: AgreeReport) -> None:
-    """The measures as a table, what was counted and what was odd."""
+    """Print the measures as a table, the counts, and the problems found."""
     print_table(COLUMNS, [format_measure(m) for m in report.measures], numbers=COLUMNS[2:])
     for part in report.slices:
         title = f"{part.where} ({part.items:,} items, {part.answers:,} answers)"
@@ -223,10 +226,7 @@ def show(report: AgreeReport) -> None:
 
 
 def format_measure(measure: MeasureRow) -> tuple[str, str, str, str]:
-    """The row of a measure: name, level, value and 95% interval.
-
-    `undefined` where it has no value.
-    """
+    """Return the row of a measure: name, level, value (or `undefined`) and 95% interval."""
     if measure.value is None:
         return measure.name, measure.level, "undefined", ""
     interval = format_interval(measure.low, measure.high, 4)
@@ -234,7 +234,7 @@ def format_measure(measure: MeasureRow) -> tuple[str, str, str, str]:
 
 
 def format_sentences(report: AgreeReport) -> list[str]:
-    """What was counted, who the workers are, and what was odd about the file."""
+    """Print the counts, the kind of workers, and the problems of the file."""
     who = WORKERS_ARE.get(report.workers_are, report.workers_are)
     lines = [
         f"{report.question}: {report.items:,} items, {report.workers:,} workers ({who}), "
@@ -245,7 +245,7 @@ def format_sentences(report: AgreeReport) -> list[str]:
             ", ".join(f"{count:,} {name}" for name, count in report.counts.items() if count) + "."
         )
     if report.missing:
-        lines.append(f"{report.missing:,} judgements hold no answer and are left out.")
+        lines.append(f"{report.missing:,} judgements have no answer and are skipped.")
     lines += report.remarks
     for note in report.notes:
         where = ", ".join(map(str, note.lines)) + (", …" if note.count > len(note.lines) else "")

@@ -1,6 +1,6 @@
-"""`nikawa analyse`: how good runs are, how sure that is, and where they fail.
+"""`nikawa analyse`: how good runs are, how certain that is, and where they fail.
 
-It reads folders of stored runs and writes one JSON file a system and set into `analyses/`. The
+It reads folders of stored runs and writes one JSON file per system and set to `analyses/`. The
 terminal shows the main findings: what differs from the rest, and at most `-n` rows of each table.
 """
 
@@ -37,39 +37,41 @@ def analyse(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="A run's folder, a folder of runs, or a pattern; several belong together."
+            help="A run folder, a folder of runs, or a pattern; several are analysed together."
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Where to write; else analyses/ beside the runs.")
+        Path | None, typer.Option(help="Output folder; default: analyses/ next to the runs.")
     ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
             "--by",
-            help="Slice by tag, gold, bin, length, part or a key of meta; may be repeated; else by all that fit.",
+            help="Slice by tag, gold, bin, length, part or a metadata key; may be repeated; default: all that fit.",
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help="A metric instead of the task's first.")] = "",
+    metric: Annotated[str, typer.Option(help="The metric; default: the task's first.")] = "",
     tokeniser: Annotated[
         str | None,
         typer.Option(
             "--tokeniser",
             "--tokenizer",
             "-t",
-            help="Segmentation of the overlap: ipadic, juman, kiwi, characters, …, or none.",
+            help="Tokeniser for the lexical overlap: ipadic, juman, kiwi, characters, …, or none.",
         ),
     ] = None,
-    top: Annotated[int, typer.Option(help="Surprising errors and suspects to list.", min=1)] = 50,
+    top: Annotated[
+        int, typer.Option(help="Number of surprising errors and suspected labels to list.", min=1)
+    ] = 50,
     workers: Annotated[
-        int, typer.Option("--workers-each", help="Workers to judge each suspect.", min=1)
+        int, typer.Option("--workers-each", help="Workers per suspected label.", min=1)
     ] = 3,
     resamples: Resamples = 1_000,
-    seed: Annotated[int, typer.Option(help="Seed of the resamples.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the resamples.", min=0)] = 0,
     unit: UnitOfTable = "percent",
-    rows: Annotated[int, typer.Option("-n", help="Rows of each table to show.", min=0)] = 20,
+    rows: Annotated[int, typer.Option("-n", help="Rows to show of each table.", min=0)] = 20,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the analyses that are there.")
+        bool, typer.Option("--overwrite", help="Replace existing analyses.")
     ] = False,
     hidden: HiddenLabels = False,
     keys: LabelKeysFile = None,
@@ -77,7 +79,7 @@ def analyse(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
+    """Report slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
     from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
     from nikawa.analysis.units import analyses_in_table
     from nikawa.metrics.units import describe_conversion, parse_table_unit
@@ -116,14 +118,14 @@ def analyse(
             echo(converted)
         echo(f"Written to {place}")
         for command in list(sheets.values())[:rows]:
-            echo(f"To have workers look at suspects again: {command}")
+            echo(f"To have workers check the suspected labels: {command}")
 
 
 ALPHA = 0.05
 
 
 def show_analyses(analyses: Analyses, rows: int) -> None:
-    """Every table that has something to tell, each cut to so many rows."""
+    """Print every table that has rows, each cut to a number of rows."""
     each = mark_settings(analyses.each)
     show_summary(each)
     show_slices(each, rows)
@@ -134,11 +136,11 @@ def show_analyses(analyses: Analyses, rows: int) -> None:
     if any(one.value is not None and one.low is None for x in analyses.each for one in _figures(x)):
         echo(f"{NO_INTERVAL}: {TOO_FEW}")
     for run, why in analyses.index.left_out.items():
-        echo(f"left out {run}: {why}")
+        echo(f"skipped {run}: {why}")
 
 
 def mark_settings(each: Sequence[Analysis]) -> list[Analysis]:
-    """The analyses, with the settings in the marks of systems that nothing else tells apart."""
+    """Return the analyses; systems that differ only in their settings have these in their marks."""
     from msgspec.structs import replace
 
     from nikawa.io.json import encode_json
@@ -170,7 +172,7 @@ def _figures(x: Analysis) -> Iterator[Figure | Slice]:
 
 
 def cut_rows(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequence[Any]]:
-    """The first rows of a table; a line says how many more are in the files."""
+    """Return the first rows of a table, and print how many more are in the files."""
     every = list(rows)
     if len(every) > most:
         echo(f"{len(every) - most:,} more {what} are in the files; -n shows more")
@@ -178,7 +180,7 @@ def cut_rows(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequen
 
 
 def format_figure(value: float | None, unit: str = "percent") -> str:
-    """Two decimals of a percentage, three of a fraction; a dash for what is not defined.
+    """Format a percentage with two decimals or a fraction with three; an undefined value is a dash.
 
     >>> format_figure(71.2), format_figure(0.5, "fraction"), format_figure(None)
     ('71.20', '0.500', '-')
@@ -187,19 +189,19 @@ def format_figure(value: float | None, unit: str = "percent") -> str:
 
 
 def format_interval(x: Figure | Slice, unit: str) -> str:
-    """The 95% interval of a figure, or why it has none; empty where the figure is not defined."""
+    """Format the 95% interval of a figure, or the reason it has none; empty if the figure is undefined."""
     if x.low is None:
         return "" if x.value is None else NO_INTERVAL
     return f"{format_figure(x.low, unit)} to {format_figure(x.high, unit)}"
 
 
 def format_p(p: float | None) -> str:
-    """A p-value with three decimals; the smallest as `<0.001`."""
+    """Format a p-value with three decimals, or as `<0.001`."""
     return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def format_title(x: Analysis) -> str:
-    """The name of a system, and the mark that tells it from others of that name."""
+    """Return the name of a system with the mark that distinguishes it from others of that name."""
     return f"{x.system.title} [{x.system.mark}]" if x.system.mark else x.system.title
 
 
@@ -224,7 +226,7 @@ def show_summary(each: Sequence[Analysis]) -> None:
 
 
 def show_slices(each: Sequence[Analysis], most: int) -> None:
-    """All slices of a single analysis; of several, those that differ from the rest."""
+    """Print all slices of a single analysis, or the slices of several that differ from the rest."""
     single = len(each) == 1
     kept = [
         (x, s)
@@ -291,7 +293,7 @@ def show_confusion(each: Sequence[Analysis], most: int) -> None:
 
 
 def show_calibration(each: Sequence[Analysis], most: int) -> None:
-    """Print how far the probabilities of systems can be trusted."""
+    """Print how well the probabilities of systems are calibrated."""
     rows = [
         (
             x.system.task,
@@ -359,9 +361,7 @@ def show_overlap(each: Sequence[Analysis], most: int) -> None:
 
 
 def show_across(analyses: Analyses, most: int) -> None:
-    """Print what only several systems show together: partial inputs, curves, stress, suspected
-    labels.
-    """
+    """Print the findings that need several systems: partial inputs, curves, stress, suspected labels."""
     across = analyses.across
     partial = [
         (

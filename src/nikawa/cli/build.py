@@ -1,8 +1,8 @@
 """`nikawa build`: make a dataset by a paper's recipe, pausing where people must answer.
 
-A build stops where people must answer and goes on when the same command finds their answers.
+A build stops where people must answer. Run the same command again when their answers are there.
 `--amend` is another job: it releases a corrected version of a dataset, with a changelog and the
-scores that move.
+scores that change.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ EXAMPLE = "Example: nikawa build jnli --config jnli.toml --out my-jnli --simulat
 LIST = "list"
 AMEND = "Corrected versions"
 MAX_CHANGES_SHOWN = 20
-"""Corrections shown; all of them are in the changelog."""
+"""Corrections to show; the changelog has all of them."""
 
 
 def complete_recipes(incomplete: str) -> list[str]:
-    """The recipes, and the word that lists them."""
+    """Complete recipes, and the word that lists them."""
     from nikawa.recipes.recipe import recipes
 
     return [name for name in (LIST, *recipes()) if name.startswith(incomplete)]
@@ -44,45 +44,49 @@ def complete_recipes(incomplete: str) -> list[str]:
 
 def build(
     recipe: Annotated[
-        str, typer.Argument(help="A recipe; list shows them all.", autocompletion=complete_recipes)
+        str,
+        typer.Argument(
+            help="The recipe; `list` shows all recipes.", autocompletion=complete_recipes
+        ),
     ] = LIST,
     config: Annotated[
         Path | None,
         typer.Option(
-            help="A TOML file with the source files, and settings other than the paper's."
+            help="A TOML file with the source files and the settings that differ from the paper's."
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The dataset folder; the work lies in build/ and the task sheets in people/ inside it."
+            help="The dataset folder; its build/ holds intermediate files, its people/ the task sheets."
         ),
     ] = None,
     simulate: Annotated[
         int | None,
-        typer.Option(help="Let simulated workers answer where nobody has, with this seed.", min=0),
+        typer.Option(help="Simulate workers with this seed where answers are missing.", min=0),
     ] = None,
     show_config: Annotated[
         bool,
         typer.Option(
             "--show-config",
-            help="Print the settings with the paper's numbers and where each comes from.",
+            help="Print the settings with the paper's values and where each comes from.",
         ),
     ] = False,
     decisions: Annotated[
         str | None,
         typer.Option(
-            help="override: an owner's decision is the gold whatever the votes; ties: only where the rule makes none of them. Unless said, as the config or the project has it, else override.",
+            help="override: an owner's decision replaces the votes; ties: a decision counts only if the rule gives no gold. Default: the setting of the config or the project, else override.",
             autocompletion=complete_from("override", "ties"),
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a release made of other items or settings.")
+        bool,
+        typer.Option("--overwrite", help="Replace a release made from other items or settings."),
     ] = False,
     amend: Annotated[
         str | None,
         typer.Option(
-            help="Instead of building: release a corrected version of this dataset.",
+            help="Release a corrected version of this dataset instead of building one.",
             rich_help_panel=AMEND,
             autocompletion=complete_datasets,
         ),
@@ -97,29 +101,31 @@ def build(
     version: Annotated[
         str | None,
         typer.Option(
-            help="The new version; the next minor one unless said.", rich_help_panel=AMEND
+            help="The new version; default: the next minor version.", rich_help_panel=AMEND
         ),
     ] = None,
     reason: Annotated[
         str,
-        typer.Option(help="Why there is a new version, for the changelog.", rich_help_panel=AMEND),
+        typer.Option(
+            help="The reason for the new version, for the changelog.", rich_help_panel=AMEND
+        ),
     ] = "",
     runs: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A folder of stored runs: tell which of their scores move; may be repeated.",
+            help="A folder of stored runs: report which of their scores change; may be repeated.",
             rich_help_panel=AMEND,
         ),
     ] = None,
     answers: Annotated[
         list[str] | None,
         typer.Option(
-            help="FILE or TASK=FILE of answers: the same for these; may be repeated.",
+            help="Answers as FILE or TASK=FILE: report which of their scores change; may be repeated.",
             rich_help_panel=AMEND,
         ),
     ] = None,
     date: Annotated[
-        str, typer.Option(help="Date of the release; today unless said.", rich_help_panel=AMEND)
+        str, typer.Option(help="Date of the release; default: today.", rich_help_panel=AMEND)
     ] = "",
     data: Data = None,
     json: Json = False,
@@ -132,10 +138,12 @@ def build(
     from nikawa.recipes.recipe import Ask, find_recipe, recipes
 
     if amend is not None and recipe != LIST:
-        raise BadInput(f"build the recipe {recipe}, or amend {amend}?", cure="say one of them")
+        raise BadInput(
+            f"the recipe {recipe} and --amend {amend} cannot be combined", cure="pass one of them"
+        )
     if amend is None and (relabel or version or reason or runs or answers or date):
         raise BadInput(
-            "these options belong to --amend", cure="say --amend DATASET --relabel FILE --out DIR"
+            "these options need --amend", cure="pass --amend DATASET --relabel FILE --out DIR"
         )
     if amend is not None:
         from nikawa.recipes.amend import AmendOptions
@@ -165,12 +173,12 @@ def build(
         known = find_recipe(recipe)
         return print_json(settings_of(known)) if json else echo(format_settings(known), whole=True)
     if out is None:
-        raise BadInput(f"{recipe}: into which folder?", cure="say --out DIR")
+        raise BadInput(f"{recipe}: the output folder is missing", cure="pass --out DIR")
     try:
         with progress_bar(f"building {recipe}", quiet or json) as bar:
             options = BuildOptions(config, simulate, overwrite, decisions)
             report = run(recipe, out, options, progress=bar.update_stage)
-    except NothingLeft as problem:  # the table says why; the message comes after it
+    except NothingLeft as problem:  # the table gives the reason; the message comes after it
         print_result(problem.report, show, json=json, quiet=quiet)
         raise
     print_result(report, show, json=json, quiet=quiet)
@@ -187,22 +195,22 @@ def run_amend(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Amend, and tell what was corrected and which scores move."""
+    """Amend a dataset, and print the corrections and the scores that change."""
     from nikawa.recipes.amend import amend
 
     if relabel is None:
         raise BadInput(
-            f"{spec}: which answers are corrected?", cure="say --relabel FILE; see docs/release.md"
+            f"{spec}: the corrections are missing", cure="pass --relabel FILE; see docs/release.md"
         )
     if out is None:
-        raise BadInput(f"{spec}: into which folder?", cure="say --out DIR")
+        raise BadInput(f"{spec}: the output folder is missing", cure="pass --out DIR")
     with status(f"amending {spec}", quiet or json):
         report = amend(spec, relabel, out, data=data, options=options)
     print_result(report, show_amended, json=json, quiet=quiet)
 
 
 def show_amended(report: AmendReport) -> None:
-    """The corrections, the scores that move, and where the release is."""
+    """Print the corrections, the scores that change, and the folder of the release."""
     from nikawa.cli.terminal.examples import format_answer
     from nikawa.recipes.changelog import SCORE_COLUMNS, describe_moves, score_row
 
@@ -229,7 +237,7 @@ def show_amended(report: AmendReport) -> None:
 
 
 def show(report: BuildReport) -> None:
-    """What each stage did, and what comes next."""
+    """Print what each stage did and what comes next."""
     rows = [
         (
             stage.name,
@@ -248,7 +256,7 @@ def show(report: BuildReport) -> None:
     for waiting in report.waiting:
         echo(str(waiting))
     if report.waiting:
-        echo("Run the same command again when the answers are there.")
+        echo("When the answers are complete, run the same command again.")
     if report.released is not None:
         released = report.released
         sentence = (
@@ -256,7 +264,7 @@ def show(report: BuildReport) -> None:
             if released.workers_are == "simulated"
             else f"workers: {released.workers_are}"
         )
-        word = "written to" if released.fresh else "is there already, unchanged, in"
+        word = "written to" if released.fresh else "is unchanged in"
         echo(
             f"{released.name} {released.version} ({format_counts(released.splits)}; {sentence}) {word} {report.out}"
         )
@@ -265,7 +273,7 @@ def show(report: BuildReport) -> None:
 
 
 def format_counts(counts: dict[str, int]) -> str:
-    """Counts by name, in their order.
+    """Format counts by name, in their order.
 
     >>> format_counts({"train": 20073, "dev": 2434})
     'train 20,073, dev 2,434'

@@ -1,7 +1,7 @@
-"""`nikawa clean`: source text to candidate sentences.
+"""`nikawa clean`: from source texts to candidate sentences.
 
-Without texts it lists the steps. With texts it writes the sentences that are left to `--out`, and
-what each step removed to `--removed`.
+Without texts it lists the steps. With texts it writes the remaining sentences to `--out`, and
+the removed ones to `--removed`.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ def clean(
     texts: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Plain text (a document a line) or JSON lines; .gz, .zst, .xz too; - reads what is piped in. Without one, the steps are shown."
+            help="Plain text (one document per line) or JSON lines, also as .gz, .zst or .xz; - reads standard input. Without files, the command lists the steps."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the candidates to this file.")] = None,
     language: Annotated[
         str,
         typer.Option(
-            help="ja or ko; else it is told from the text.",
+            help="ja or ko; default: detected from the text.",
             autocompletion=complete_from("ja", "ko"),
         ),
     ] = "",
     steps: Annotated[
-        str | None, typer.Option(help="Run these steps only, by name, commas between.")
+        str | None, typer.Option(help="Run only these steps; separate names with commas.")
     ] = None,
-    without: Annotated[str, typer.Option(help="Leave these steps out.")] = "",
-    min_length: Annotated[int, typer.Option(help="Fewest characters of a sentence.", min=1)] = 20,
-    max_length: Annotated[int, typer.Option(help="Most characters of a sentence.", min=1)] = 90,
+    without: Annotated[str, typer.Option(help="Skip these steps.")] = "",
+    min_length: Annotated[int, typer.Option(help="Minimum characters of a sentence.", min=1)] = 20,
+    max_length: Annotated[int, typer.Option(help="Maximum characters of a sentence.", min=1)] = 90,
     max_other: Annotated[
-        int, typer.Option(help="Most characters of the neighbours' scripts.", min=0)
+        int, typer.Option(help="Maximum characters in scripts of neighbouring languages.", min=0)
     ] = 10,
     min_own: Annotated[
         float,
-        typer.Option(help="Least share of letters of the language's own script.", min=0, max=1),
+        typer.Option(help="Minimum share of letters in the script of the language.", min=0, max=1),
     ] = 0.5,
     pii: Annotated[
         str,
         typer.Option(
-            help="drop: a sentence with personal data goes; replace: the data becomes <email> and so on.",
+            help="drop: remove sentences with personal data; replace: replace the data by <email> and so on.",
             autocompletion=complete_from("drop", "replace"),
         ),
     ] = "drop",
@@ -72,35 +72,39 @@ def clean(
     window: Annotated[
         int,
         typer.Option(
-            help="Kept sentences in which near-duplicates are looked for.", min=1, max=1 << 26
+            help="Number of kept sentences to search for near-duplicates.", min=1, max=1 << 26
         ),
     ] = 1 << 20,
     toxicity: Annotated[
         str | None,
-        typer.Option(help="A command that reads a sentence a line and writes a score a line."),
+        typer.Option(
+            help="A command that reads one sentence per line and writes one score per line."
+        ),
     ] = None,
     toxic: Annotated[float, typer.Option(help="Score from which a sentence is toxic.")] = 0.5,
-    licence: Annotated[str, typer.Option(help="Licence of texts that do not name their own.")] = "",
-    source: Annotated[str, typer.Option(help="Source of texts that do not name their own.")] = "",
+    licence: Annotated[str, typer.Option(help="Licence of texts that do not state one.")] = "",
+    source: Annotated[str, typer.Option(help="Source of texts that do not state one.")] = "",
     sources: Annotated[
-        Path | None, typer.Option(help="A table of first line (from 0), lines, source, licence.")
+        Path | None,
+        typer.Option(help="A table with the columns first line (from 0), lines, source, licence."),
     ] = None,
     only: Annotated[
-        Path | None, typer.Option(help="Take only the documents this file names (see nikawa rank).")
+        Path | None,
+        typer.Option(help="Use only the documents that this file lists (see nikawa rank)."),
     ] = None,
     field: TextField = "text",
     encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the files, where it cannot be told.")
+        str | None, typer.Option(help="Encoding of the files, if it cannot be detected.")
     ] = None,
     removed: Annotated[
-        Path | None, typer.Option(help="Write what was removed, and why, to this file.")
+        Path | None, typer.Option(help="Write the removed sentences, with reasons, to this file.")
     ] = None,
     workers: Processes = 1,
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Split texts into sentences, take noise and personal data out, and count what each step did."""
+    """Split texts into sentences, remove noise and personal data, and count what each step did."""
     from nikawa.cleaning import Settings
     from nikawa.cleaning.job import CleanOptions, ReadOptions
     from nikawa.cleaning.toxicity import command_scorer
@@ -109,7 +113,7 @@ def clean(
     if not texts:
         return list_steps(json)
     if out is None:
-        raise BadInput("nowhere to write to", cure="say --out candidates.jsonl")
+        raise BadInput("the output file is missing", cure="pass --out candidates.jsonl")
     settings = Settings(
         language=language,
         min_length=min_length,
@@ -161,7 +165,7 @@ def parse_pii(text: str) -> Literal["drop", "replace"]:
 
 
 def show(report: CleanReport) -> None:
-    """The counts of each step, then the sum."""
+    """Print the counts of each step, then the total."""
     rows = [
         (s.step, s.title, s.changed, s.removed, s.examples[0] if s.examples else "")
         for s in report.steps
@@ -181,7 +185,7 @@ def show(report: CleanReport) -> None:
 
 
 def list_steps(json: bool) -> None:
-    """Print the steps of cleaning, in their order."""
+    """Print the cleaning steps in order."""
     from nikawa.cleaning import steps
 
     rows: list[dict[str, Any]] = [

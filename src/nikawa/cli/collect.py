@@ -28,7 +28,7 @@ from nikawa.cli.terminal.options import (
     complete_from,
     parse_value,
 )
-from nikawa.cli.terminal.output import echo, print_json, print_table, status
+from nikawa.cli.terminal.output import echo, format_count, print_json, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.collect.export import ExportCount
@@ -39,11 +39,11 @@ PANEL = "Build"
 
 _LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
 MAX_WORKERS_SHOWN = 20
-"""Workers and reports shown; all of them are in the JSON."""
+"""Workers and reports to show; the JSON has all of them."""
 
 
 def parse_form_settings(pairs: list[str]) -> dict[str, Any]:
-    """The settings that `--set NAME=VALUE` spells; see `parse_value`."""
+    """Parse the settings of `--set NAME=VALUE`; see `parse_value`."""
     from nikawa.errors import BadInput
 
     settings: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def parse_form_settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def read_names(file: Path) -> list[str]:
-    """The names of a file, one a line."""
+    """Read the names in a file, one per line."""
     from nikawa.io.lines import read_text
 
     text = read_text(file, "settings").decode()
@@ -64,13 +64,13 @@ def read_names(file: Path) -> list[str]:
 
 
 def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -> None:
-    """What was made, and what comes next where it is not served at once."""
+    """Print what was created, and the next command if the project is not served at once."""
     if json:
         return print_json(report)
     if quiet:
         return None
     echo(
-        f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form},"
+        f"{report.project}: {report.items:,} items, {format_count(report.workers_per_item, 'worker')} per item, form {report.form},"
         f" pages in {_LANGUAGES[report.language]}"
     )
     echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
@@ -79,7 +79,7 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
     if served:
         return None
     echo(
-        f"Look at {report.project}/project.toml first: what the form asks is at its end, in [form_settings]"
+        f"First check {report.project}/project.toml: the questions of the form are at its end, in [form_settings]"
     )
     folder = quote(report.project)
     echo(f"Next: nikawa collect links {folder} NAME …; nikawa collect serve {folder}")
@@ -87,16 +87,18 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
 
 
 def warn_local_address(address: str, project: Path) -> None:
-    """Say that links work on this machine only, where they do."""
+    """Print a note if links work on this machine only."""
     from urllib.parse import urlsplit
 
     if urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost"):
-        advice = f"say --address, or write address in {project / 'project.toml'}, where workers reach the server elsewhere"
+        advice = (
+            f"for workers elsewhere, pass --address or set address in {project / 'project.toml'}"
+        )
         echo(f"note: links to {address} work on this machine only; {advice}", err=True)
 
 
 def show_export(count: ExportCount, form: str | None, out: Path, pseudonymise: bool) -> None:
-    """How much was written, and what must not be given away with it."""
+    """Print how much was written, and which files must stay private."""
     what = form if form in ("examples", "decisions") else "judgements"
     if form == "label-studio":
         what = "tasks with their judgements"
@@ -104,7 +106,7 @@ def show_export(count: ExportCount, form: str | None, out: Path, pseudonymise: b
     further = {"decisions": count.decisions, "reports": count.reports, "comments": count.comments}
     if any(further.values()):
         words = ", ".join(f"{number:,} {name}" for name, number in further.items() if number)
-        echo(f"With them {words}, in {count.remarks or out}")
+        echo(f"Also {words}, in {count.remarks or out}")
     if count.remarks is not None:
         echo(f"Copy or rename both files together: {count.remarks.name} is read with {out.name}")
     if form != "examples":
@@ -113,23 +115,23 @@ def show_export(count: ExportCount, form: str | None, out: Path, pseudonymise: b
 
     if pseudonymise:
         echo(
-            "Writers are known by pseudonyms: projects with the same key keep texts from who wrote them"
+            "Writers have pseudonyms: projects with the same key do not show workers their own texts"
             " (nikawa collect new --share-key-with PROJECT)"
         )
     else:
         echo(
-            f"Who wrote them is in {writers_file(out)}: keep it beside them for nikawa collect new, and to yourself"
+            f"The writers are in {writers_file(out)}: keep it next to the texts for nikawa collect new, and keep it private"
         )
 
 
 def show_status(project_status: dict[str, Any]) -> None:
-    """Progress, the latest workers, and what they reported."""
+    """Print the progress, the latest workers and their reports."""
     from nikawa.collect.names import describe_look_alikes
 
     done = project_status["progress"]
     echo(
         f"{project_status['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
-        f" {done['asked']:,} answers, {done['in_hand']:,} in hand, {done['set_aside']:,} set aside"
+        f" {done['asked']:,} answers, {done['in_hand']:,} in progress, {done['set_aside']:,} set aside"
     )
     rows = [
         (
@@ -155,7 +157,7 @@ def show_status(project_status: dict[str, Any]) -> None:
 
 
 class ServeAddress(NamedTuple):
-    """Where pages are served, and where their data is."""
+    """Print the address of the pages and the place of their data."""
 
     host: str
     port: int
@@ -171,7 +173,7 @@ def serve_pages(
     paths: Mapping[str, str] | None = None,
     made: NewReport | None = None,
 ) -> None:
-    """Serve, and say where once the port is known; `paths` are links of workers to show."""
+    """Serve, and print the address once the port is known; `paths` are links of workers to print."""
     from nikawa.collect.job import ServeOptions
     from nikawa.collect.job import serve as run
 
@@ -200,17 +202,17 @@ def serve_pages(
 
 
 def demo(
-    project: Annotated[Path, typer.Argument(help="The folder to make.")] = Path(
+    project: Annotated[Path, typer.Argument(help="The folder to create.")] = Path(
         "nikawa-collect-demo"
     ),
     port: Port = 8000,
     start: Annotated[
-        bool, typer.Option("--serve/--no-serve", help="Serve it, or only make it.")
+        bool, typer.Option("--serve/--no-serve", help="Serve the project, or only create it.")
     ] = True,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """A project on the embedded mini-benchmark, made and served with one command."""
+    """Create and serve a project on the embedded mini-benchmark."""
     from nikawa.collect.job import create_demo, create_links
 
     fresh = not (project / "project.toml").exists()
@@ -219,7 +221,7 @@ def demo(
         show_new(made, json, quiet, start)
     elif not fresh and not quiet and not json:
         echo(
-            f"{project} is there already; nikawa collect password {quote(str(project))} gives a new password"
+            f"{project} already exists; nikawa collect password {quote(str(project))} sets a new password"
         )
     paths = dict(create_links(project, ["worker-1", "worker-2", "worker-3"], "").links)
     if start:
@@ -233,21 +235,21 @@ Project = Annotated[Path, typer.Argument(help="The folder of the project.")]
 Key = Annotated[
     Path | None,
     typer.Option(
-        help="The file of the key of pseudonyms, made where there is none; else that of the build, or yours for all projects.",
+        help="The file with the key for pseudonyms, created if it does not exist; default: the key of the build, or your key for all projects.",
         show_default=False,
     ),
 ]
 ShareKeyWith = Annotated[
     Path | None,
     typer.Option(
-        help="A project whose key of pseudonyms this one gets: a worker has one pseudonym in both.",
+        help="Use the key for pseudonyms of another project: a worker has the same pseudonym in both.",
         show_default=False,
     ),
 ]
 Database = Annotated[
     str,
     typer.Option(
-        help="A PostgreSQL address; without one, a SQLite file in the folder.",
+        help="A PostgreSQL address; default: a SQLite file in the folder.",
         envvar="NIKAWA_COLLECT_DATABASE",
         show_default=False,
     ),
@@ -255,7 +257,7 @@ Database = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb and its parts."""
+    """Attach the command and its subcommands."""
     verb = typer.Typer(
         help="Collect judgements: annotation pages for workers.", no_args_is_help=True
     )
@@ -281,12 +283,12 @@ def register(app: typer.Typer) -> None:
 def new(
     project: Project,
     examples: Annotated[
-        str, typer.Option(help="What is judged: a dataset, folder or records file.")
+        str, typer.Option(help="The examples to judge: a dataset, folder or records file.")
     ],
     form: Annotated[
         str,
         typer.Option(
-            help="The form of the question; nikawa collect forms lists them. A task sheet (sheet.json beside tasks.jsonl) says it, and its settings, too.",
+            help="The form; nikawa collect forms lists them. A task sheet (sheet.json next to tasks.jsonl) names the form and its settings.",
             show_default=False,
         ),
     ] = "",
@@ -295,20 +297,20 @@ def new(
         typer.Option(
             "--workers-per-item",
             "-k",
-            help="Workers that judge each item; as the task sheet says, else 3.",
+            help="Workers per item; default: as in the task sheet, else 3.",
             show_default=False,
         ),
     ] = None,
     language: Annotated[
         str,
         typer.Option(
-            help="Of the pages: ja, ko or en; that of the task sheet or the texts without it.",
+            help="Language of the pages: ja, ko or en; default: that of the task sheet or the texts.",
             autocompletion=complete_from("ja", "ko", "en"),
             show_default=False,
         ),
     ] = "",
     title: Annotated[
-        str, typer.Option(help="What workers see on top; the folder's name without it.")
+        str, typer.Option(help="Title of the pages; default: the name of the folder.")
     ] = "",
     settings: Annotated[
         list[str] | None,
@@ -321,7 +323,7 @@ def new(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a project: a folder with settings, guidelines, items, control items and a pilot to fill in."""
+    """Create a project: a folder with settings, guidelines, items, control items and a pilot to fill in."""
     from nikawa.collect.job import create
     from nikawa.collect.sources import NewProject
 
@@ -335,7 +337,7 @@ def new(
         key,
         share_key_with,
     )
-    with status(f"making {project}", quiet or json):
+    with status(f"creating {project}", quiet or json):
         report = create(project, examples, options, data=data)
     show_new(report, json, quiet)
 
@@ -343,7 +345,7 @@ def new(
 def serve(
     project: Project,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; 0.0.0.0 for all.")
+        str, typer.Option(help="The address to listen on; 0.0.0.0 for all interfaces.")
     ] = "127.0.0.1",
     port: Port = 8000,
     database: Database = "",
@@ -351,7 +353,7 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="A web server in front whose X-Forwarded-For is believed, such as 127.0.0.1; may be repeated.",
+            help="A reverse proxy whose X-Forwarded-For is trusted, such as 127.0.0.1; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -366,11 +368,13 @@ def serve(
 def links(
     project: Project,
     names: Annotated[list[str] | None, typer.Argument(help="The workers' names or ids.")] = None,
-    file: Annotated[Path | None, typer.Option("--from", help="A file with a name a line.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--from", help="A file with one name per line.")
+    ] = None,
     address: Annotated[
         str | None,
         typer.Option(
-            help="Where workers reach the server; else as project.toml says, or where it was last started.",
+            help="The address that workers use; default: as in project.toml, or where the server last ran.",
             show_default=False,
         ),
     ] = None,
@@ -378,14 +382,14 @@ def links(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make links for workers; the same name gets the same link every time."""
+    """Create links for workers; the same name always gets the same link."""
     from nikawa.collect.job import create_links
 
     workers = list(names or [])
     if file is not None:
         workers += read_names(file)
     links_made = create_links(project, workers, address, database)
-    if json:  # notes are there where there is something to note
+    if json:  # the key is present only if there are notes
         return print_json(
             {name: one for name, one in asdict(links_made).items() if one or name != "notes"}
         )
@@ -393,7 +397,7 @@ def links(
         for name, link in links_made.links:
             echo(f"{name}\t{link}")
         if links_made.join is not None:
-            echo(f"for the platform, with the worker's id behind it: {links_made.join}")
+            echo(f"for the platform; append the worker's id: {links_made.join}")
         for note in links_made.notes:
             echo(f"note: {note}", err=True)
         warn_local_address(links_made.address, project)
@@ -403,7 +407,7 @@ def links(
 def status_(
     project: Project, database: Database = "", json: Json = False, quiet: Quiet = False
 ) -> None:
-    """How far a project is; it may be served meanwhile."""
+    """Show the progress of a project, also while it is served."""
     from nikawa.collect.job import read_status
 
     report = read_status(project, database)
@@ -422,17 +426,17 @@ def export(
     include: Annotated[
         list[str] | None,
         typer.Option(
-            help="Further parts: gold, pilot, surplus, withdrawn, excluded; may be repeated. Decisions, reports and comments are always there."
+            help="Also export: gold, pilot, surplus, withdrawn, excluded; may be repeated. Decisions, reports and comments are always exported."
         ),
     ] = None,
     pseudonymise: Annotated[
-        bool, typer.Option("--pseudonymise", help="Write other names for the workers.")
+        bool, typer.Option("--pseudonymise", help="Replace the names of the workers by pseudonyms.")
     ] = False,
     form: Annotated[
         str | None,
         typer.Option(
             "--to",
-            help="csv, yahoo, lancers, selectstar, label-studio or doccano, else by the suffix; examples: what workers wrote, for others to judge, and beside it who wrote it; decisions: a sheet for nikawa aggregate --adjudicated.",
+            help="csv, yahoo, lancers, selectstar, label-studio or doccano; default: by the suffix. examples: texts that workers wrote, for others to judge, and a file of their writers; decisions: a sheet for nikawa aggregate --adjudicated.",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -440,7 +444,7 @@ def export(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the judgements so far, as nikawa aggregate reads them, while people work."""
+    """Write the judgements so far, as nikawa aggregate reads them, also while people work."""
     from nikawa.collect.export import WHOLE, ExportOptions
     from nikawa.collect.export import export as run
 
@@ -465,7 +469,7 @@ def import_(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Judgements made elsewhere: records, a sheet, or what Label Studio, doccano, potato, Prodigy, Argilla or MTurk export."
+            help="Judgements from elsewhere: records, a sheet, or an export of Label Studio, doccano, potato, Prodigy, Argilla or MTurk."
         ),
     ] = None,
     examples: Annotated[
@@ -479,7 +483,7 @@ def import_(
     question: Annotated[
         str,
         typer.Option(
-            help="OURS=THEIRS: what the tool calls a question of the project, where that cannot be told, with commas between several; or the question of a sheet that names none, else the project's."
+            help="OURS=THEIRS: the tool's name for a question of the project, if it cannot be detected; separate several with commas. Or the question of a sheet that names none; default: the project's."
         ),
     ] = "label",
     empty: EmptySpans = "none",
@@ -488,16 +492,17 @@ def import_(
         bool,
         typer.Option(
             "--skip-invalid",
-            help="Leave out answers that the form does not take, and count them, instead of refusing the file.",
+            help="Skip and count answers that the form does not accept instead of rejecting the file.",
         ),
     ] = False,
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add judgements made elsewhere, or further examples; all of a file or nothing.
+    """Add judgements from elsewhere, or more examples; a file is added completely or not at all.
 
-    Every answer is held against the form of the project. What was added, was there already, was skipped and why is counted.
+    The command checks every answer against the form of the project. It counts what it added, what was known, and what it
+    skipped, with reasons.
     """
     from nikawa.collect.items import import_judgements
     from nikawa.errors import BadInput
@@ -505,13 +510,13 @@ def import_(
 
     if file is None and examples is None:
         raise BadInput(
-            "there is nothing to import", cure="name a file of judgements, or --examples FILE"
+            "the file to import is missing", cure="pass a file of judgements, or --examples FILE"
         )
     options, _ = parse_options(form, mapping, question, empty=empty, offsets=offsets)
     report = import_judgements(
         project, file, options, examples, database, skip_invalid=skip_invalid
     )
-    if json:  # what only some files hold is there where it was found
+    if json:  # keys that only some files need are present only there
         further = ("decisions", "reports", "differing")
         parts = {name: getattr(report, name) for name in asdict(report)}
         return print_json(
@@ -522,9 +527,7 @@ def import_(
             f"{report.answers:,} answers and {report.examples:,} examples added, {report.known:,} known before"
         )
         if report.differing:
-            echo(
-                f"{report.differing:,} of those known before are other answers; what was there stays"
-            )
+            echo(f"{report.differing:,} of those known before differ; the stored answers stay")
         if report.decisions or report.reports:
             echo(f"{report.decisions:,} decisions and {report.reports:,} reports added")
         for note in report.notes:
@@ -540,7 +543,7 @@ def backup(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Copy the SQLite database while people work."""
+    """Copy the SQLite database, also while people work."""
     from nikawa.collect.job import backup as run
 
     run(project, out, overwrite=overwrite, database=database)
@@ -552,19 +555,21 @@ def backup(
 
 def password(
     project: Project,
-    name: Annotated[str, typer.Option(help="Who logs in.")] = "owner",
+    name: Annotated[str, typer.Option(help="The name to log in with.")] = "owner",
     role: Annotated[
         str,
-        typer.Option(help="owner or reviewer.", autocompletion=complete_from("owner", "reviewer")),
+        typer.Option(
+            help="The role: owner or reviewer.", autocompletion=complete_from("owner", "reviewer")
+        ),
     ] = "owner",
     ask: Annotated[
-        bool, typer.Option("--ask", help="Type the password instead of getting one.")
+        bool, typer.Option("--ask", help="Type the password instead of having one generated.")
     ] = False,
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add an owner or reviewer, or give them a new password; their sessions end."""
+    """Add an owner or reviewer, or set a new password and end their sessions."""
     from nikawa.collect.job import set_password
 
     typed = typer.prompt("Password", hide_input=True, confirmation_prompt=True) if ask else None
@@ -582,12 +587,13 @@ def password(
 def rekey(
     project: Project,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do it; else it is only shown what would change.")
+        bool,
+        typer.Option("--yes", help="Apply the change; without it, only show what would change."),
     ] = False,
     pseudonyms: Annotated[
         bool,
         typer.Option(
-            "--pseudonyms", help="Give workers the pseudonyms of your other projects, too."
+            "--pseudonyms", help="Also give workers the pseudonyms of your other projects."
         ),
     ] = False,
     share_key_with: ShareKeyWith = None,
@@ -596,9 +602,9 @@ def rekey(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw control items with the project's secret, in a project begun when that was not so.
+    """Draw control items with the project's secret, in a project that an older version created.
 
-    Links, answers and what workers have seen stay. New projects have the rule from their start.
+    Links, answers and the items that workers have seen stay. New projects need no rekey.
     """
     from nikawa.collect.job import rekey as run
 
@@ -617,9 +623,9 @@ def rekey(
     for change in report.changes:
         echo(change)
     if not report.changes:
-        echo(f"{project} has these keys already; nothing changes")
+        echo(f"{project} already has these keys; nothing changes")
     elif not yes:
-        echo("Nothing was changed: say --yes to do it")
+        echo("Nothing was changed; pass --yes to apply the change")
     return None
 
 

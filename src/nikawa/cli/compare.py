@@ -1,7 +1,8 @@
 """`nikawa compare`: is B really better than A?
 
-Each system is one or more files of answers to the same items, a file a seed. The report has the
-systems with letters that tell which cannot be told apart, then a row a pair with its paired test.
+Each system is one or more files of answers to the same items, one file per seed. The report lists the
+systems, with letters that group systems without a significant difference, then one row per pair with its
+paired test.
 """
 
 from __future__ import annotations
@@ -106,13 +107,13 @@ def compare(
     systems: Annotated[
         list[str],
         typer.Argument(
-            help="Answer files; NAME=FILE names one; a comma joins seeds: b=1.jsonl,2.jsonl."
+            help="Answer files; NAME=FILE names a system; commas separate seeds: b=1.jsonl,2.jsonl."
         ),
     ],
     task: Annotated[
         list[str],
         typer.Option(
-            help="The task; may be repeated, then each system is a folder.",
+            help="The task; may be repeated if each system is a folder.",
             autocompletion=complete_tasks,
         ),
     ],
@@ -120,14 +121,12 @@ def compare(
     by: Annotated[
         list[str] | None, typer.Option(help="Count wins and losses by tag, source, …")
     ] = None,
-    items: Annotated[
-        int, typer.Option(help="How many of the items where they differ to list.", min=0)
-    ] = 0,
+    items: Annotated[int, typer.Option(help="How many differing items to list.", min=0)] = 0,
     form: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FORM",
-            help="The form of the files, or of one system's, where their content does not tell: new=lm-eval:strict.",
+            help="The form of all files, or of one system's files, if it cannot be detected: new=lm-eval:strict.",
         ),
     ] = None,
     extract: Extract = None,
@@ -137,7 +136,7 @@ def compare(
     hidden: Annotated[
         bool,
         typer.Option(
-            "--hidden", help="Compare on hidden items too: only for whoever holds their labels."
+            "--hidden", help="Also compare on hidden items; only for owners of their labels."
         ),
     ] = False,
     keys: LabelKeysFile = None,
@@ -179,24 +178,26 @@ def compare(
 
 
 def parse_forms(words: list[str]) -> dict[str, str]:
-    """The form of answer files by the name of the system; that of all files under no name.
+    """Return the form of answer files by system; the form of all other files has an empty name.
 
     >>> parse_forms(["lm-eval:strict", "new=inspect:2"])
     {'': 'lm-eval:strict', 'new': 'inspect:2'}
     """
     forms: dict[str, str] = {}
     for word in words:
-        head, colon, variant = word.partition(":")  # the name of a filter may hold a =
+        head, colon, variant = word.partition(
+            ":"
+        )  # the name of a filter may contain an equals sign
         name, _, form = head.rpartition("=")
         if name in forms:
             whose = f"of {name!r} " if name else ""
-            raise BadInput(f"the form {whose}is given twice", cure="name one")
+            raise BadInput(f"the form {whose}is given twice", cure="pass it once")
         forms[name] = f"{form}{colon}{variant}"
     return forms
 
 
 def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
-    """The files of each system by its name; without a name, the file's own.
+    """Return the files of each system by its name; an unnamed system has the name of its file.
 
     >>> [file.name for file in parse_systems(["a.jsonl", "b=1.jsonl,2.jsonl"])["b"]]
     ['1.jsonl', '2.jsonl']
@@ -208,7 +209,9 @@ def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
         label = name if equals else paths[0].stem or str(paths[0])
         label = str(paths[0]) if label in by_name else label
         if label in by_name:
-            raise BadInput(f"{label!r} is given twice", cure="name the systems: a=FILE b=FILE")
+            raise BadInput(
+                f"{label!r} is given twice", cure="give each system a name: a=FILE b=FILE"
+            )
         by_name[label] = paths
     return by_name
 
@@ -216,7 +219,7 @@ def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
 def show_comparison(
     comparison: Comparison, style: str | None, items: int, table: TableUnit
 ) -> None:
-    """Print the scores, the paired tests and the items that systems answer differently."""
+    """Print the scores, the paired tests, and the items that systems answer differently."""
     from nikawa.metrics.units import format_score
 
     has_unreadable = any(s.unreadable for s in comparison.systems)
@@ -226,7 +229,7 @@ def show_comparison(
             CSV, [format_data(comparison, pair, table) for pair in comparison.pairs], style
         )
         shares = {(s.task, s.system): s.unreadable for s in comparison.systems if s.unreadable}
-        for (task, system), share in shares.items():  # beside the data, which go into a file
+        for (task, system), share in shares.items():  # on stderr, because the data may go to a file
             echo(f"{task} {system}: {share:.1%} of the answers are unreadable", err=True)
         return None
     systems = [
@@ -277,11 +280,11 @@ def format_footnotes(comparison: Comparison, table: TableUnit) -> Iterator[str]:
         yield converted
     without = {(each.task, each.system) for each in comparison.undefined or ()}
     for each in comparison.undefined or ():
-        yield f"{each.system} is not defined on {each.task}, and in no pair: {each.why}"
+        yield f"{each.system} has no score on {each.task} and is in no pair: {each.why}"
     for s in comparison.systems:
         if isnan(s.value) and (s.task, s.system) not in without:
             yield f"{s.metric} of {s.system} is not defined: {metrics()[s.metric].undefined}"
-    yield "Systems that share a letter cannot be told apart at 5% after Holm's correction."
+    yield "Systems that share a letter do not differ significantly (5%, Holm's correction)."
 
 
 def format_pair(pair: PairResult, table: TableUnit) -> tuple[str, ...]:
@@ -310,14 +313,14 @@ def format_pair(pair: PairResult, table: TableUnit) -> tuple[str, ...]:
 
 
 def format_p(value: float | None) -> str:
-    """Four decimals; what is smaller is said to be."""
+    """Format a p-value with four decimals, or as smaller than that."""
     if value is None or isnan(value):
         return ""
     return f"{value:.4f}" if value >= SMALLEST_P else f"<{SMALLEST_P}"
 
 
 def format_data(comparison: Comparison, pair: PairResult, table: TableUnit) -> tuple[str, ...]:
-    """A pair as data: whole numbers and all digits, nothing where a figure is not defined."""
+    """Return a pair as data: all digits of each number, and an empty cell for an undefined figure."""
     from nikawa.metrics.units import unit_in_table, value_in_table
 
     def convert(value: float | None) -> float | None:

@@ -1,7 +1,7 @@
-"""`nikawa conformance`: our metrics against the values of the official functions.
+"""`nikawa conformance`: compare Nikawa's metrics with the values of the official functions.
 
-A golden file holds inputs and the values that the official functions gave for them. The exit status
-is 1 when a case fails.
+A golden file holds inputs and the values that the official functions returned for them. The exit
+status is 1 if a case fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def conformance(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the cases of a golden file; status 1 when one fails."""
+    """Run the cases of a golden file; exit status 1 if one fails."""
     from nikawa.aggregation.golden import GOLDEN
     from nikawa.cli.terminal.output import status
     from nikawa.scoring.conformance import check_conformance
@@ -56,7 +56,7 @@ def conformance(
 
 
 def first_failure(group: GroupResult) -> str:
-    """One line on the first case that failed; empty where none did."""
+    """Return one line about the first failed case, or an empty text."""
     if not group.failures:
         return ""
     first = group.failures[0]

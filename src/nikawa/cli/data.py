@@ -1,8 +1,7 @@
-"""`nikawa data`: what exists, what is here, what it looks like, whether it is sound, and copies of
-it.
+"""`nikawa data`: list, show, check, fetch, describe, import, export, hide and compare datasets.
 
-Nine commands: list, show, check, fetch, card, import, export, hide and shift. `check` has the exit status
-1 when it finds a problem that the dataset's card does not name.
+The subcommands are list, show, check, fetch, card, import, export, hide and shift. `check` exits with status
+1 if it finds a problem that the dataset's card does not mention.
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ def card(
     say: CardFields = None,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Add to the card that is there; it keeps what it says."),
+        typer.Option("--overwrite", help="Add fields to an existing card; existing fields stay."),
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the card of a dataset folder, every field there to be filled in."""
+    """Write the card of a dataset folder, with every field for you to fill in."""
     from nikawa.datasets.card import make_card
 
     report = make_card(folder, parse_card_fields(say or (), "--say"), overwrite=overwrite)
@@ -78,14 +77,14 @@ def card(
         echo(f"Written to {report.path}.")
         if report.unstated:
             echo(
-                f"Not stated yet: {list_names(report.unstated)}; docs/records.md tells what each is for."
+                f"Not stated yet: {list_names(report.unstated)}; docs/records.md explains the fields."
             )
 
 
 def fetch_with_bar(
     name: str, data: Path | None, *, base: str | None, overwrite: bool, quiet: bool
 ) -> FetchReport:
-    """Fetch a dataset or suite, showing each file's progress on a terminal."""
+    """Fetch a dataset or suite; on a terminal, show the progress of each file."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
     from nikawa.datasets.fetch import fetch
@@ -108,7 +107,7 @@ def fetch_with_bar(
 
 
 class _Bars:
-    """A bar a file, made when the file is first heard of."""
+    """One bar per file, created when its download starts."""
 
     def __init__(self, bar: Any) -> None:
         self.bar, self.rows = bar, {}  # type: ignore[var-annotated]
@@ -128,23 +127,22 @@ def shift(
     before: ComparedDataset,
     after: ComparedDataset,
     question: Annotated[
-        str | None, typer.Option(help="The gold to compare; label unless said.")
+        str | None, typer.Option(help="The gold to compare; default: label.")
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="Parts to tell apart: split, tag or a key of the meta; may be repeated."),
+        typer.Option(help="Compare by part: split, tag or a metadata key; may be repeated."),
     ] = None,
-    n: Annotated[
-        int, typer.Option("-n", help="How many of the examples that differ are listed.", min=0)
-    ] = 0,
+    n: Annotated[int, typer.Option("-n", help="How many differing examples to list.", min=0)] = 0,
     style: Annotated[
-        str | None, typer.Option("--as", help="markdown, latex or csv: the table by part alone.")
+        str | None,
+        typer.Option("--as", help="markdown, latex or csv: print only the table by part."),
     ] = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Tell how gold differs between a dataset and its translation, or between two versions."""
+    """Show how gold labels differ between a dataset and its translation, or between two versions."""
     from nikawa.datasets.shift import SPLIT, TAG, shift_to_json
     from nikawa.datasets.shift import shift as run
 
@@ -155,7 +153,9 @@ def shift(
         return
     elif style is not None:
         columns, rows = tabulate_parts(report)
-        text = str if style == "csv" else _format_cell  # a program reads the one, people the others
+        text = (
+            str if style == "csv" else _format_cell
+        )  # JSON is for programs, the tables are for people
         print_rendered(
             columns, [[text(cell) for cell in row] for row in rows], style, numbers=columns[1:]
         )
@@ -180,7 +180,7 @@ def show_shift(report: ShiftReport, n: int) -> None:
 
 
 def show_unshared(report: ShiftReport, n: int) -> None:
-    """Print the examples that moved, and count those that only one of the two datasets has."""
+    """Print the examples that changed, and count those that only one of the two datasets has."""
     if n and report.moved:
         listed = [(m.example, m.before, m.after, ", ".join(m.tags)) for m in report.moved[:n]]
         print_table(("example", report.before, report.after, "tags"), listed)
@@ -192,7 +192,7 @@ def show_unshared(report: ShiftReport, n: int) -> None:
 
 
 def tabulate_parts(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    """A row a part: how many differ, and from what to what, or by how much."""
+    """Print one row per part: how many examples differ, and from what to what, or by how much."""
     if report.parts[0].numbers is not None:
         columns: tuple[str, ...] = (
             "part",
@@ -230,14 +230,14 @@ def tabulate_parts(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any
 
 
 def format_part(part: ShiftPart) -> tuple[Any, ...]:
-    """The cells that every table of parts begins with: name, size, how many differ, in percent."""
+    """Return the first cells of a row of a part: name, size, how many differ, in percent."""
     return part.where or "all", part.n, part.changed, f"{100 * part.share:.1f}"
 
 
 def format_number_shift(part: ShiftPart) -> list[str]:
-    """The numeric figures of a part: means, shift, distance and correlation."""
+    """Return the numeric figures of a part: means, shift, distance and correlation."""
     numbers = part.numbers
-    if numbers is None:  # a part may hold labels where the whole holds both
+    if numbers is None:  # a part may have only labels where the whole has labels and numbers
         return [""] * 5
     figures = (
         numbers.mean_before,
@@ -264,7 +264,7 @@ Name = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb and its eight parts."""
+    """Attach the command and its subcommands."""
     data = typer.Typer(
         help="List, show, check, fetch, describe, export, hide and compare datasets.",
         epilog="Example: nikawa data list",
@@ -288,7 +288,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
-    """What exists, what is here, and where."""
+    """List the datasets, which are on this machine, and where."""
     from nikawa.datasets import benchmarks
     from nikawa.datasets.locate import data_root, require_folder
 
@@ -301,12 +301,12 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
         print_table(columns, [tuple(join_values(row[c]) for c in columns) for row in rows])
         missing = "" if data_root(data).is_dir() else ", which does not exist"
         echo(
-            f"Data folder: {data_root(data)}{missing}  (set NIKAWA_DATA or say --data to change it)"
+            f"Data folder: {data_root(data)}{missing}  (set NIKAWA_DATA or pass --data to change it)"
         )
 
 
 def describe_dataset(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
-    """Describe a dataset and which of its files are here."""
+    """Describe a dataset and which of its files are on this machine."""
     from nikawa.datasets.locate import files_here, repository_folder
 
     here = files_here(benchmark, data)
@@ -328,7 +328,7 @@ def describe_dataset(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
 
 
 def join_values(value: Any, most: int = 7) -> str:
-    """A value as a cell; of a long list the first few and how many more."""
+    """Format a value as a cell; a long list is cut, with a count of the rest."""
     if not isinstance(value, list):
         return str(value)
     rest = f" +{len(value) - most} more" if len(value) > most else ""
@@ -337,8 +337,10 @@ def join_values(value: Any, most: int = 7) -> str:
 
 def show(
     name: Name,
-    split: Annotated[str | None, typer.Option(help="The split to show; all when left out.")] = None,
-    n: Annotated[int, typer.Option("-n", help="How many examples of each split.", min=1)] = 5,
+    split: Annotated[str | None, typer.Option(help="The split to show; default: all.")] = None,
+    n: Annotated[
+        int, typer.Option("-n", help="How many examples to show of each split.", min=1)
+    ] = 5,
     ids: Annotated[
         list[str] | None, typer.Option("--id", help="Show these examples; may be repeated.")
     ] = None,
@@ -347,7 +349,7 @@ def show(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show examples a person can read; with --quiet only tell, by the status, whether they can be read."""
+    """Show examples in a readable form; with --quiet, only check that they can be read."""
     from nikawa.cli.terminal.examples import print_card, print_examples
     from nikawa.datasets.load import load, peek
     from nikawa.datasets.names import benchmarks, spec_of
@@ -367,7 +369,7 @@ def show(
 
 
 def pick_examples(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Example]]:
-    """The first `n` examples of each split, or those with the given ids."""
+    """Return the first `n` examples of each split, or those with the given ids."""
     if not ids:
         return {split: list(examples[:n]) for split, examples in dataset.splits.items()}
     by_split = {
@@ -376,8 +378,8 @@ def pick_examples(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, 
     missing = set(ids) - {e.id for examples in by_split.values() for e in examples}
     if missing:
         raise BadInput(
-            f"no example {min(missing)!r} in {dataset.name}",
-            cure="nikawa data show lists ids as dataset:split/id",
+            f"{dataset.name} has no example {min(missing)!r}",
+            cure="nikawa data show prints ids as dataset:split/id",
         )
     return {split: examples for split, examples in by_split.items() if examples}
 
@@ -388,31 +390,30 @@ def check(
         bool,
         typer.Option(
             "--accept",
-            help="Mark what is new as known, in known.toml of the folder and on its card.",
+            help="Mark new findings as known, in known.toml of the folder and on its card.",
         ),
     ] = False,
     reason: Annotated[
-        str, typer.Option(help="With --accept: why it is as it should be, or why it stays.")
+        str, typer.Option(help="With --accept: the reason why the finding is correct or stays.")
     ] = "",
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --accept: only what this check finds; may be repeated.", metavar="CHECK"
+            help="With --accept: accept only the findings of this check; may be repeated.",
+            metavar="CHECK",
         ),
     ] = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for faults, repeats, leaks and giveaways; status 1 when something is found that is not
-    known.
-    """
+    """Check for faults, duplicates, leaks and giveaways; exit status 1 if there are new findings."""
     from nikawa.checks.job import accept as accept_findings
     from nikawa.checks.job import check as run
     from nikawa.cli.terminal.check_report import print_acceptance, print_check
 
     if (reason or only) and not accept:
-        raise BadInput("--reason and --only go with --accept", cure="add --accept")
+        raise BadInput("--reason and --only need --accept", cure="add --accept")
     if accept:
         with status(f"checking {name}", quiet or json):
             acceptance = accept_findings(name, reason, tuple(only or ()), data)
@@ -436,7 +437,7 @@ def fetch(
     base: Annotated[
         str | None,
         typer.Option(
-            help="Where from; default: the authors' repositories.", envvar="NIKAWA_UPSTREAM"
+            help="The source; default: the authors' repositories.", envvar="NIKAWA_UPSTREAM"
         ),
     ] = None,
     overwrite: Annotated[
@@ -466,7 +467,7 @@ def export(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a copy that other tools read."""
+    """Write a copy in a format that other tools read."""
     from itertools import chain
 
     from nikawa.checks.giveaways import find_open_giveaways
@@ -482,8 +483,8 @@ def export(
         benchmark = find_benchmark(name)
         tasks = benchmark.tasks if benchmark is not None else ()
         notice = carry_notice(name, dataset.splits)
-        run(dataset, tasks, to, out, overwrite=overwrite, beside=notice)
-        # A published dataset is as its authors released it; `nikawa probe giveaways` tests it.
+        run(dataset, tasks, to, out, overwrite=overwrite, extra_files=notice)
+        # A published dataset stays as its authors released it; `nikawa probe giveaways` tests it.
         giveaways = [] if benchmark is not None else find_open_giveaways(dataset.splits)
     if json:
         sizes = {split: len(examples) for split, examples in dataset.splits.items()}
@@ -508,43 +509,43 @@ def import_file(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A table: JSON lines, JSON, CSV, TSV, Parquet, or a folder with a file a split."
+            help="A table: JSON lines, JSON, CSV, TSV, Parquet, or a folder with one file per split."
         ),
     ],
     out: OutFolder,
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            help="Which column is what: premise=sentence1,label=gold; may be repeated.",
+            help="The columns by field: premise=sentence1,label=gold; may be repeated.",
             metavar="FIELD=COLUMN",
         ),
     ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
-            help="text, inference, similarity, choice, reading, tagging or relation; "
-            "else the columns tell."
+            help="The kind of task: text, inference, similarity, choice, reading, tagging or relation; "
+            "default: detected from the columns."
         ),
     ] = None,
     labels: Annotated[
         list[str] | None,
         typer.Option(
-            help="What the table's labels stand for: 0=entailment,1=neutral; may be repeated.",
+            help="New names for the table's labels: 0=entailment,1=neutral; may be repeated.",
             metavar="VALUE=LABEL",
         ),
     ] = None,
-    question: Annotated[str | None, typer.Option(help="What the gold is called.")] = None,
+    question: Annotated[str | None, typer.Option(help="The name of the gold field.")] = None,
     split: Annotated[str | None, typer.Option(help="The split of a single file.")] = None,
     join: Annotated[
         str | None,
-        typer.Option(help='What parts the tokens of a text that is given as tokens: "" or " ".'),
+        typer.Option(help='The separator for a text that is given as tokens: "" or " ".'),
     ] = None,
     say: CardFields = None,
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a dataset folder of a flat table; on a terminal it asks which column is what."""
+    """Import a flat table as a dataset folder; on a terminal, the command asks what the columns are."""
     from nikawa import api
     from nikawa.datasets.import_table import ImportOptions
 
@@ -566,7 +567,7 @@ def import_file(
 
 
 def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """`["a=b,c=d", "e=f"]` as a mapping. A comma that no pair follows belongs to the value.
+    """Parse `["a=b,c=d", "e=f"]` as a mapping. A comma that no pair follows belongs to the value.
 
     >>> parse_pairs(["premise=s1,hypothesis=s2", "label=good, or bad"], "--columns")
     {'premise': 's1', 'hypothesis': 's2', 'label': 'good, or bad'}
@@ -575,17 +576,17 @@ def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     for part in (part for text in texts for part in re.split(r",(?=[^,]*=)", text)):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not name or not equals or not value:
-            raise BadInput(f"{option} {part!r} is no pair", cure=f"write {option} A=B,C=D")
+            raise BadInput(f"{option} {part!r} is not a pair", cure=f"write {option} A=B,C=D")
         if name in pairs:
-            raise BadInput(f"{option} has {name!r} twice", cure="name each once")
+            raise BadInput(f"{option} has {name!r} twice", cure="pass each name once")
         pairs[name] = value
     return pairs
 
 
 def ask_columns(source: Path, options: ImportOptions) -> ImportOptions:
-    """Show the columns and ask what they hold; the answers as options.
+    """Show the columns, ask what they contain, and return the answers as options.
 
-    What the columns tell by their names is offered, and taken with the return key.
+    The command suggests answers from the names of the columns; the return key accepts them.
     """
     from dataclasses import replace
 
@@ -636,14 +637,14 @@ def ask_columns(source: Path, options: ImportOptions) -> ImportOptions:
 
 
 def show_import(report: ImportReport) -> None:
-    """Print which column became what, and how many examples there are."""
+    """Print the field of each column, and the number of examples."""
     rows = [(name, " + ".join(columns)) for name, columns in report.columns.items()]
     print_table(["field", "column"], rows)
     echo(f"Kind of task: {report.kind}; the question is {report.question}")
     if report.meta:
-        echo(f"In the meta: {list_names(report.meta)}")
+        echo(f"In the metadata: {list_names(report.meta)}")
     if report.made_ids:
-        echo("There is no column of ids: they are made of the split and the row's number.")
+        echo("The table has no id column: ids are made from the split and the row number.")
     for split, count in report.splits.items():
         echo(f"{split}: {format_count(count, 'example')}")
     if report.labels:
@@ -660,15 +661,15 @@ def hide(
     out: OutFolder,
     keys: Annotated[
         Path,
-        typer.Option(help="The file for the labels, of mode 0600; keep it, and keep it to you."),
+        typer.Option(help="The key file for the labels (mode 0600); keep it safe and private."),
     ],
     split: Annotated[
-        list[str] | None, typer.Option(help="The split whose labels are hidden; may be repeated.")
+        list[str] | None, typer.Option(help="The split whose labels to hide; may be repeated.")
     ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            help="What stays beside the inputs: tags, group, origin, meta, meta.KEY; may be repeated.",
+            help="Fields to keep in addition to the inputs: tags, group, origin, meta, meta.KEY; may be repeated.",
             metavar="FIELD",
         ),
     ] = None,
@@ -681,13 +682,13 @@ def hide(
     allow_leak: Annotated[
         list[str] | None,
         typer.Option(
-            help="Go on although this gives labels away: id, order, copies, tags, …; may be repeated.",
+            help="Continue although this reveals labels: id, order, copies, tags, …; may be repeated.",
             metavar="NAME",
         ),
     ] = None,
     secret: Annotated[
         Path | None,
-        typer.Option(help="An earlier key file: the same items get the same ids and order again."),
+        typer.Option(help="An earlier key file: the same items get the same ids and order."),
     ] = None,
     hidden: HiddenLabels = False,
     say: CardFields = None,
@@ -696,7 +697,7 @@ def hide(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a copy without the labels of a split; the labels go to a key file of their own."""
+    """Write a copy without the labels of a split; the labels go to a separate key file."""
     from nikawa import api
     from nikawa.checks.hide_job import HideOptions
 
@@ -717,18 +718,18 @@ def hide(
 
 
 def show_hidden(report: HideReport) -> None:
-    """Print what was hidden, what tells of labels all the same, and where the labels are."""
+    """Print what was hidden, what still reveals labels, and where the labels are."""
     for giveaway in report.giveaways:
         echo(f"allowed: {giveaway.field} ({giveaway.split}): {giveaway.what}")
     for split in report.untested:
-        echo(f"{split}: too few items to test whether something gives labels away")
+        echo(f"{split}: too few items to test whether a field reveals labels")
     for split, count in report.hidden.items():
         echo(f"{split}: {format_count(count, 'label')} hidden, sha256:{report.digests[split]}")
     for split, count in report.carried.items():
-        echo(f"{split}: {format_count(count, 'example')} carried over")
+        echo(f"{split}: {format_count(count, 'example')} copied")
     if report.published:
-        echo(f"{report.dataset} is a published dataset: others may have its labels already")
+        echo(f"{report.dataset} is a published dataset: others may already have its labels")
     if report.left_behind:
-        echo(f"Not carried over: {list_names(report.left_behind)}")
-    echo(f"Kept beside the inputs: {', '.join(report.kept) or 'nothing'}")
-    echo(f"Written to {report.out}; the labels are in {report.keys}, for you alone.")
+        echo(f"Not copied: {list_names(report.left_behind)}")
+    echo(f"Kept in addition to the inputs: {', '.join(report.kept) or 'nothing'}")
+    echo(f"Written to {report.out}; the labels are in {report.keys}: keep this file private.")

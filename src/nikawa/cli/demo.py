@@ -1,6 +1,6 @@
 """`nikawa demo`: a guided tour on the embedded data.
 
-It runs every stage once on the embedded mini-benchmark and prints the command that does the same.
+It runs every stage once on the embedded mini-benchmark and prints the command for each.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ EXAMPLE = "Example: nikawa demo"
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for the dataset, the runs and the report it leaves behind.")
+        Path, typer.Option(help="Folder for the dataset, the runs and the report.")
     ] = Path("nikawa-demo"),
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Take a tour of a benchmark's whole life: embedded data, no network; it leaves one folder with the report."""
+    """Take a tour of the whole life of a benchmark, with embedded data and no network; writes one folder with a report."""
     from nikawa.demo.job import demo as run
 
     done = run(None if quiet or json else show_step, out=out)
@@ -52,11 +52,13 @@ def show_step(number: int, step: Step, outcome: Outcome) -> None:
 
     out = console()
     title = Text(f"{number}. {step.title}", style="bold")
-    # A panel breaks its own lines; only the tables below may run past the edge of a pipe.
+    # A panel wraps its lines; only the tables below may be wider than a pipe.
     out.print(
         Panel(step.why, title=title, title_align="left", width=min(out.width, 100)), soft_wrap=False
     )
-    for command in step.command.split(" && "):  # outside the panel, whole: it is there to be copied
+    for command in step.command.split(
+        " && "
+    ):  # outside the panel and unwrapped, so that it can be copied
         out.print(Text.assemble(("$ ", "dim"), (command, "cyan")), soft_wrap=True)
     for table in outcome.tables:
         print_table(table.columns, table.rows, title=table.title, numbers=table.numbers)

@@ -1,7 +1,7 @@
-"""`nikawa generate`: a dataset from templates, its labels computed.
+"""`nikawa generate`: a dataset from templates, with computed labels.
 
-It writes a dataset folder, and goes on where it was interrupted. With `--gate` the exit status is 1
-when words still give the labels away.
+It writes a dataset folder and resumes where it was interrupted. With `--gate`, the exit status is 1
+if words still give the labels away.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa generate temporal-ja -n 10 --per cell --seed 1 --out my-temporal"
 MAX_NAMES_SHOWN = 8
-"""Cells or tokens named of a list; all of them are in the JSON."""
+"""Cells or tokens to show of a list; the JSON has all of them."""
 
 
 def complete_packs(incomplete: str) -> list[str]:
-    """The packs that ship."""
+    """Complete the packs that come with Nikawa."""
     from nikawa.generation.pack import pack_names
 
     return [name for name in pack_names() if name.startswith(incomplete)]
@@ -42,7 +42,7 @@ def generate(
     pack: Annotated[
         str,
         typer.Argument(
-            help="A pack that ships (temporal-ja, temporal-ko, comparative-ja, jamp), a pack folder or a template file.",
+            help="An included pack (temporal-ja, temporal-ko, comparative-ja, jamp), a pack folder or a template file.",
             autocompletion=complete_packs,
         ),
     ],
@@ -51,23 +51,25 @@ def generate(
         list[str] | None,
         typer.Option(
             "-n",
-            help="Problems of each cell: 10 for the first split, test=2 for another; else as the pack says.",
+            help="Problems per cell: 10 for the first split, test=2 for another; default: as in the pack.",
         ),
     ] = None,
     per: Annotated[str, typer.Option(help="What -n counts: cell, or total.")] = "cell",
-    seed: Annotated[int, typer.Option(help="Other words, other times.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for words and times.")] = 0,
     split: Annotated[
         list[str] | None,
         typer.Option(
-            help="Write a training split of the pack beside the whole (template-easy, …; all); may be repeated."
+            help="Also write a training split of the pack (template-easy, …; all); may be repeated."
         ),
     ] = None,
     gate: Annotated[
         bool,
-        typer.Option("--gate", help="Go on until the artifact test passes, or say why it cannot."),
+        typer.Option(
+            "--gate", help="Repeat until the artifact test passes, or report why it cannot."
+        ),
     ] = False,
     gate_over: Annotated[
-        int, typer.Option(help="Pairs over the line that the gate lets pass.", metavar="N", min=0)
+        int, typer.Option(help="Pairs over the line that the gate allows.", metavar="N", min=0)
     ] = 0,
     tokeniser: Annotated[
         str | None,
@@ -75,14 +77,14 @@ def generate(
             "--tokeniser",
             "--tokenizer",
             "-t",
-            help="What the gate cuts texts with; else the language's own.",
+            help="Tokeniser for the gate; default: the language's.",
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="Processes; the bytes are the same with any number.", min=1)
+        int, typer.Option(help="Number of processes; the output does not depend on it.", min=1)
     ] = 1,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the dataset that is there.")
+        bool, typer.Option("--overwrite", help="Replace an existing dataset.")
     ] = False,
     data: Data = None,
     json: Json = False,
@@ -111,7 +113,7 @@ def generate(
                 on_progress=bar.update,
             )
     except KeyboardInterrupt:
-        left = "the same command goes on from here" if is_resumable(out) else "nothing is kept"
+        left = "run the same command to resume" if is_resumable(out) else "nothing was written"
         echo(f"nikawa: interrupted; {left}", err=True)
         raise typer.Exit(130) from None
     print_result(report, print_report, json=json, quiet=quiet)
@@ -119,7 +121,7 @@ def generate(
 
 
 def parse_count(text: str) -> tuple[str, int]:
-    """The split and the number of `-n`: `10` is for the first split, `test=2` for another.
+    """Parse `-n` into split and number: `10` is for the first split, `test=2` for another.
 
     >>> parse_count("10"), parse_count("test=2")
     (('', 10), ('test', 2))
@@ -128,7 +130,7 @@ def parse_count(text: str) -> tuple[str, int]:
 
     name, _, number = text.rpartition("=")
     if not number.isdecimal():
-        raise BadInput(f"-n {text} is no number", cure="write -n 10, or -n test=2")
+        raise BadInput(f"-n {text} is not a number", cure="write -n 10, or -n test=2")
     return name, int(number)
 
 
@@ -147,7 +149,7 @@ def print_report(report: GenerateReport) -> None:
     if report.short:
         short = [f"{name} ({n})" for name, n in report.short.items()]
         echo(
-            f"Fewer problems than asked for: {format_count(len(short), 'cell')}, {name_first(short, MAX_NAMES_SHOWN)}"
+            f"Fewer problems than requested: {format_count(len(short), 'cell')}, {name_first(short, MAX_NAMES_SHOWN)}"
         )
     print_shortfall(report)
     if report.gate is not None:
@@ -157,19 +159,19 @@ def print_report(report: GenerateReport) -> None:
 
 
 def print_shortfall(report: GenerateReport) -> None:
-    """What fell short of the question, split by split."""
+    """Yield what is missing from the request, split by split."""
     for split, n in report.asked.items():
         made = report.splits[split]
         each = f"{made.per:,} from each of {format_count(made.cells, 'cell')}"
-        echo(f"{split}: {made.problems:,} of the {n:,} problems asked for, {each}.")
+        echo(f"{split}: {made.problems:,} of the {n:,} requested problems, {each}.")
     for split, names in report.untested.items():
         echo(
-            f"No words keep {split} apart, so it has no problem of: {name_first(names, MAX_NAMES_SHOWN)}"
+            f"No words separate {split} from the other splits, so it has no problems of: {name_first(names, MAX_NAMES_SHOWN)}"
         )
     for split, n in report.repeated.items():
         whole = report.splits[split].problems
         echo(
-            f"The same as another: {n:,} of {whole:,} problems of {split}; add words, or ask for fewer."
+            f"Duplicates: {n:,} of {whole:,} problems of {split}; add words, or request fewer problems."
         )
 
 
@@ -185,12 +187,12 @@ def print_gate(report: GenerateReport) -> None:
     if gate.passed:
         echo(f"Gate: passed, {over}.")
         return
-    echo(f"Gate: failed, {over}; nothing was kept.")
+    echo(f"Gate: failed, {over}; nothing was written.")
     if not gate.impossible:
         pairs = [f"{pair.token} {pair.label}" for pair in gate.over]
-        echo(f"Chance did not help with: {name_first(pairs, MAX_NAMES_SHOWN)}")
+        echo(f"More attempts did not help with: {name_first(pairs, MAX_NAMES_SHOWN)}")
         return
-    echo("No words can help, these literals give the label away:")
+    echo("Other words cannot help: these literals give the label away:")
     for culprit in gate.impossible[:MAX_NAMES_SHOWN]:
         echo(f"  {culprit.sentence()}")
     if len(gate.impossible) > MAX_NAMES_SHOWN:

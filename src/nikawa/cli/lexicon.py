@@ -1,7 +1,7 @@
-"""`nikawa lexicon`: the words templates are filled with, built from text or looked at.
+"""`nikawa lexicon`: build and show the words that fill templates.
 
-`build` counts verbs and their nouns in Japanese text and writes a lexicon folder; `show` prints
-what one holds.
+`build` counts verbs and their nouns in Japanese text and writes a lexicon folder. `show` prints
+the contents of a lexicon.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PANEL = "Probe"
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb and its two parts."""
+    """Attach the command and its subcommands."""
     lexicon = typer.Typer(
-        help="Build and show the words templates are filled with.",
+        help="Build and show the words that fill templates.",
         epilog="Example: nikawa lexicon show ja",
         no_args_is_help=True,
     )
@@ -41,27 +41,25 @@ def build(
     ],
     out: OutFolder,
     method: Annotated[
-        str, typer.Option(help="adjacency, or ginza (slow, an extra).")
+        str, typer.Option(help="Parsing method: adjacency, or ginza (slow; needs an extra).")
     ] = "adjacency",
-    min_count: Annotated[
-        int, typer.Option(help="A verb with a noun must be seen this often.", min=1)
-    ] = 2,
-    min_verb: Annotated[int, typer.Option(help="A verb must be seen this often.", min=1)] = 10,
-    min_nouns: Annotated[int, typer.Option(help="A frame needs this many nouns.", min=1)] = 3,
+    min_count: Annotated[int, typer.Option(help="Minimum count of a verb with a noun.", min=1)] = 2,
+    min_verb: Annotated[int, typer.Option(help="Minimum count of a verb.", min=1)] = 10,
+    min_nouns: Annotated[int, typer.Option(help="Minimum nouns of a frame.", min=1)] = 3,
     exclude: Annotated[
-        Path | None, typer.Option(help="Words to leave out, instead of the shipped list.")
+        Path | None, typer.Option(help="Words to exclude; default: the included list.")
     ] = None,
     agents: Annotated[
-        Path | None, typer.Option(help="Names of agents, instead of the shipped ones.")
+        Path | None, typer.Option(help="Names of agents; default: the included list.")
     ] = None,
     licence: Annotated[
-        str | None, typer.Option(help="Licence of the texts, kept with the lexicon.")
+        str | None, typer.Option(help="Licence of the texts, stored with the lexicon.")
     ] = None,
     overwrite: OverwriteFolder = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Count which nouns stand with which verbs in raw text; write a lexicon and a report."""
+    """Count which nouns occur with which verbs in raw text, and write a lexicon and a report."""
     from nikawa.generation.lexicon_build import LexiconOptions, build_lexicon
 
     shipped = LexiconOptions()
@@ -86,7 +84,7 @@ def build(
 
 
 def print_report(report: LexiconReport, out: Path) -> None:
-    """Print what was counted, and what was cut off."""
+    """Print what was counted and what was dropped."""
     rows: list[tuple[str, Any]] = [
         ("lines", report.lines),
         ("sentences", report.sentences),
@@ -101,23 +99,23 @@ def print_report(report: LexiconReport, out: Path) -> None:
     ]
     print_table(("", "count"), rows, numbers=("count",))
     if not report.frames:
-        echo(f"Written to {out} without a frame: nothing can be generated from it. {_CURE}")
+        echo(f"Written to {out}, but it has no frame, so nothing can be generated from it. {_CURE}")
         return
-    echo(f"Written to {out}. Read frames.tsv before you generate from it: nobody has.")
+    echo(f"Written to {out}. Check frames.tsv before you generate from it.")
 
 
-_CURE = "Give more text, or lower --min-nouns, --min-count or --min-verb."
+_CURE = "Pass more text, or lower --min-nouns, --min-count or --min-verb."
 
 
 def show(
     name: Annotated[
-        str, typer.Argument(help="A shipped lexicon (ja, ko) or a lexicon folder.")
+        str, typer.Argument(help="An included lexicon (ja, ko) or a lexicon folder.")
     ] = "ja",
     verb: Annotated[str | None, typer.Option(help="Show the frames of one verb.")] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """What a lexicon holds, or how one verb is used."""
+    """Show the contents of a lexicon, or the frames of one verb."""
     from nikawa.errors import unknown
     from nikawa.generation.lexicon import load_lexicon
 
@@ -135,7 +133,7 @@ def show(
             rows = [(key, summary[key]) for key in ("agents", "verbs", "nouns")]
             rows += [(f"frames {cases}", n) for cases, n in summary["frames"].items()]
             rows += [
-                ("frames that tell a state", summary["states"]),
+                ("frames of a state", summary["states"]),
                 ("counted triples", summary["counts"]),
             ]
             print_table((lexicon.about.title, "count"), rows, numbers=("count",))

@@ -1,6 +1,6 @@
 """`nikawa lineage`: where a released example came from.
 
-It reads the lineage that `nikawa build` writes beside a dataset, and follows one example back to
+It reads the lineage that `nikawa build` writes next to a dataset, and traces one example back to
 its sources.
 """
 
@@ -23,7 +23,7 @@ EXAMPLE = "Example: nikawa lineage dev/3 --in my-jnli"
 
 def lineage(
     example: Annotated[
-        str, typer.Argument(help="jnli:dev/3, dev/3, or 3 where one split alone has it.")
+        str, typer.Argument(help="The example: jnli:dev/3, dev/3, or 3 if only one split has it.")
     ],
     folder: Annotated[
         Path, typer.Option("--in", help="A dataset folder that nikawa build made.")
@@ -39,7 +39,7 @@ def lineage(
 
 
 def show(record: Lineage) -> None:
-    """The story of an example, top to bottom."""
+    """Print the lineage of an example, from its source to its release."""
     from nikawa.cli.terminal.examples import format_answer, reading_order, spanned_text
 
     text = spanned_text(record.inputs)
@@ -79,7 +79,7 @@ def show(record: Lineage) -> None:
         print_table(names, cells, title="Sources")
     steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in record.steps]
     if steps:
-        print_table(("stage", "item", "rule", "made of"), steps, title="Stages")
+        print_table(("stage", "item", "rule", "made from"), steps, title="Stages")
     has_comments = any(j.comment for j in record.judgements)
     judged = []
     for j in record.judgements:

@@ -1,6 +1,6 @@
 """`nikawa pair`: from sentences to pairs that workers can judge.
 
-Without a method it lists the methods. The file holds a sentence a line, or records with the image
+Without a method it lists the methods. The file holds one sentence per line, or records with the image
 or intent that a method needs.
 """
 
@@ -23,7 +23,7 @@ EXAMPLE = "Example: nikawa pair greedy sentences.txt --units characters --out pa
 
 
 def complete_methods(incomplete: str) -> list[str]:
-    """The ways to pair."""
+    """Complete the pairing methods."""
     from nikawa.pairing import METHODS
 
     return [name for name in METHODS if name.startswith(incomplete)]
@@ -33,50 +33,55 @@ def pair(
     method: Annotated[
         str | None,
         typer.Argument(
-            help="greedy, greedy-global, same-image, different-image, same-intent, different-intent or round-trip. Without one, all are listed.",
+            help="greedy, greedy-global, same-image, different-image, same-intent, different-intent or round-trip. Without a method, the command lists all.",
             autocompletion=complete_methods,
         ),
     ] = None,
     file: Annotated[
-        Path | None, typer.Argument(help="A text file, one sentence a line, or a records file.")
+        Path | None,
+        typer.Argument(help="A text file with one sentence per line, or a records file."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the pairs to this records file.")] = None,
     rouge: Annotated[
         str,
         typer.Option(
-            help="Greedy matching by ROUGE 1, 2 or L.", autocompletion=complete_from("1", "2", "L")
+            help="ROUGE variant for greedy matching: 1, 2 or L.",
+            autocompletion=complete_from("1", "2", "L"),
         ),
     ] = "L",
     units: Annotated[
         str,
         typer.Option(
-            help="ROUGE of words (between blanks), characters, or the morphemes of an analyser (ja, ko, …).",
+            help="Units for ROUGE: words (separated by spaces), characters, or morphemes of an analyser (ja, ko, …).",
             autocompletion=complete_from("words", "characters", "ja", "ko"),
         ),
     ] = "words",
     field: Annotated[
-        str | None, typer.Option(help="The meta value that names the image or intent.")
+        str | None, typer.Option(help="The metadata key of the image or intent.")
     ] = None,
     within: Annotated[
-        str | None, typer.Option(help="Pair only sentences that share this meta value (topic, …).")
+        str | None,
+        typer.Option(
+            help="Pair only sentences with the same value of this metadata key (topic, …)."
+        ),
     ] = None,
-    most: Annotated[int, typer.Option(help="Pairs of one image or intent.", min=1)] = 1,
+    most: Annotated[int, typer.Option(help="Maximum pairs per image or intent.", min=1)] = 1,
     translator: Annotated[
         list[str] | None,
-        typer.Option(help="A command that translates line by line; twice for there and back."),
+        typer.Option(
+            help="A command that translates line by line; pass it twice, for both directions."
+        ),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            help="How long a translator may take; as long as it will when left out.", min=0.1
-        ),
+        typer.Option(help="Time limit of a translator in seconds; default: none.", min=0.1),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed draws others.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for random choices.", min=0)] = 0,
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Pair sentences for a similarity or inference task, the similar ones and the less similar."""
+    """Pair sentences for a similarity or inference task, from very similar to dissimilar."""
     from nikawa.errors import BadInput
     from nikawa.pairing import METHODS
     from nikawa.pairing.job import PairOptions
@@ -84,7 +89,10 @@ def pair(
     if method is None:
         return print_json(METHODS) if json else print_table(("method", "pairs"), METHODS.items())
     if file is None:
-        raise BadInput(f"{method}: of which file?", cure="nikawa pair METHOD FILE --out PAIRS")
+        raise BadInput(
+            f"{method}: the file of sentences is missing",
+            cure="run: nikawa pair METHOD FILE --out PAIRS",
+        )
     options = PairOptions(
         rouge=rouge,
         units=units,
@@ -109,7 +117,7 @@ def pair(
 
 
 def show(report: PairReport) -> None:
-    """Counts, and how alike the pairs are."""
+    """Print counts, and how similar the pairs are."""
     columns = (
         "method",
         "sentences",

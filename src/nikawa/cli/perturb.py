@@ -1,8 +1,8 @@
-"""`nikawa perturb`: change the particles, the order or the surface of texts, and keep the link to
-the original.
+"""`nikawa perturb`: change the particles, the order or the surface of texts, and link each to its
+original.
 
-Without an operation it lists the operations. What is written is a dataset of its own, in which each
-example names its parent, so that `nikawa stress` can compare the answers.
+Without an operation it lists the operations. It writes a dataset in which each example names its
+parent, so that `nikawa stress` can compare the answers.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa perturb swap --case o mini-ja --split dev --out swapped.jsonl"
 MAX_REASONS_SHOWN = 3
-"""Reasons shown, an operation."""
+"""Reasons to show per operation."""
 
 
 class AugmentGold(StrEnum):
-    """The label of additions whose meaning changed."""
+    """Complete the label of additions whose meaning changed."""
 
     random = "random"
     neutral = "neutral"
 
 
 def complete_operations(incomplete: str) -> list[str]:
-    """Families, groups, and the names of all operations."""
+    """Complete families, groups and names of operations."""
     from nikawa.perturbation import perturbations
     from nikawa.perturbation.selection import FAMILIES, GROUPS
 
@@ -46,7 +46,7 @@ def perturb(
     operation: Annotated[
         str | None,
         typer.Argument(
-            help="scramble, swap, delete, particles, surface, or one by its name; several joined by commas. Without one, all are listed.",
+            help="scramble, swap, delete, particles, surface, or the name of an operation; separate several with commas. Without one, the command lists all.",
             autocompletion=complete_operations,
         ),
     ] = None,
@@ -59,16 +59,16 @@ def perturb(
         typer.Option(
             "--case",
             "-c",
-            help="o, ni or de (Korean: eul, e or eseo); may be repeated. All when left out.",
+            help="The case particle: o, ni or de (Korean: eul, e or eseo); may be repeated; default: all.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write to this records file, or to a dataset folder with a split an operation."
+            help="Write to this records file, or to a dataset folder with one split per operation."
         ),
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Take this split only.")] = None,
+    split: Annotated[str | None, typer.Option(help="Use only this split.")] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,10 +77,10 @@ def perturb(
     ] = None,
     assume: Annotated[
         bool,
-        typer.Option("--assume-eligible", help="Rewrite every text that can be rewritten at all."),
+        typer.Option("--assume-eligible", help="Rewrite every text that can be rewritten."),
     ] = False,
     augment: Annotated[
-        int | None, typer.Option(help="Write so many training additions of each kind.", min=1)
+        int | None, typer.Option(help="Write this many training additions of each kind.", min=1)
     ] = None,
     augment_gold: Annotated[
         AugmentGold, typer.Option(help="Label of additions whose meaning changed.")
@@ -91,7 +91,7 @@ def perturb(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Rewrite examples and link each to its original: does the model read the particles?"""
+    """Rewrite examples and link each to its original, to test whether a model reads particles."""
     from nikawa.errors import BadInput
     from nikawa.perturbation.job import PerturbOptions
 
@@ -105,7 +105,9 @@ def perturb(
         rows = [(p.name, p.language or "any", p.effect, p.title) for p in operations]
         return print_table(("operation", "language", "label", "what it does"), rows)
     if dataset is None:
-        raise BadInput(f"{operation}: of which dataset?", cure="nikawa perturb OPERATION DATASET")
+        raise BadInput(
+            f"{operation}: the dataset is missing", cure="run: nikawa perturb OPERATION DATASET"
+        )
     options = PerturbOptions(
         cases=tuple(case or ()),
         split=split,
@@ -130,7 +132,7 @@ def perturb(
 
 
 def show(report: PerturbReport) -> None:
-    """Counts by operation, and some of the texts."""
+    """Print counts by operation, and some of the texts."""
     columns = ("operation", "label", "examples", "eligible", "rewritten", "skipped")
     rows = [
         (o.operation, o.effect, o.examples, o.eligible, o.rewritten, o.skipped)
@@ -151,9 +153,9 @@ def show(report: PerturbReport) -> None:
 
 
 def print_skipped(report: PerturbReport) -> None:
-    """Why examples were skipped, operations with the same counts in one row.
+    """Print why examples were skipped; operations with the same counts share a row.
 
-    All reasons are in the JSON.
+    The JSON has all reasons.
     """
     alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for done in report.operations:

@@ -1,7 +1,7 @@
-"""`nikawa pretrain`: an encoder of one's own from raw text.
+"""`nikawa pretrain`: train your own encoder from raw text.
 
-Four stages: clean the text, learn a vocabulary, pack, train. Each is kept in `work/` inside the
-output folder, and the same command goes on after the last one that was finished.
+There are four stages: clean the text, learn a vocabulary, pack, train. Each stage is stored in `work/`
+inside the output folder, and the same command resumes after the last finished stage.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ EXAMPLE = (
 
 
 MIN_DOCUMENTS_TO_REDRAW = 20
-"""Documents of which another draw likely holds some out."""
+"""Documents from which another seed would probably hold some out."""
 SECONDS_BETWEEN_LINES = 10.0
-"""Seconds between two lines where no terminal shows a bar."""
+"""Seconds between progress lines if there is no terminal."""
 
 
 def pretrain(
     corpus: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Text files, folders of them, or a folder of prepared text: .txt (a paragraph a line, a blank line between documents), .jsonl; .gz, .zst, .xz too. Without one, --out must hold earlier stages."
+            help="Text files, folders of text files, or a folder of prepared text: .txt (one paragraph per line, blank lines between documents) or .jsonl, also as .gz, .zst or .xz. Without files, --out must contain earlier stages."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder of the encoder; its stages are kept in work/ inside."),
+        typer.Option(help="Folder of the encoder; its work/ stores the stages."),
     ] = None,
     language: Annotated[
         str, typer.Option(help="ja or ko.", autocompletion=complete_from("ja", "ko"))
@@ -66,31 +66,31 @@ def pretrain(
     vocabulary: Annotated[
         int,
         typer.Option(
-            help="Pieces of the vocabulary; 0: 16,000, of characters 8,000 at most.",
+            help="Size of the vocabulary in sub-words; 0: 16,000, or at most 8,000 characters.",
             min=0,
             max=1 << 20,
         ),
     ] = 0,
-    steps: Annotated[int, typer.Option(help="Steps of training.", min=0)] = 0,
+    steps: Annotated[int, typer.Option(help="Training steps.", min=0)] = 0,
     minutes: Annotated[
         float,
         typer.Option(
-            help="Instead: as many steps as fit into so many minutes, which count from the training's start.",
+            help="Instead of --steps: train for this many minutes, counted from the start of the training.",
             min=0,
         ),
     ] = 0,
     seed: Annotated[
         int,
-        typer.Option(help="Another seed holds out other documents and draws other weights.", min=0),
+        typer.Option(help="Seed for the held-out documents and the initial weights.", min=0),
     ] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
     batch: Annotated[
-        int, typer.Option(help="Pieces a step; 0: 65,536 on a card, 2,048 on a processor.", min=0)
+        int, typer.Option(help="Tokens per step; 0: 65,536 on a GPU, 2,048 on a CPU.", min=0)
     ] = 0,
     threads: Annotated[
         int,
         typer.Option(
-            help="Threads of the processor while training, fewer beside other work; 0: a thread a core. Weights are the same for the same number.",
+            help="CPU threads for training; 0: one per core. The same number gives the same weights.",
             min=0,
             max=1024,
         ),
@@ -98,29 +98,27 @@ def pretrain(
     only: Annotated[
         str,
         typer.Option(
-            help="End after this stage: text, vocabulary or pack.",
+            help="Stop after this stage: text, vocabulary or pack.",
             autocompletion=complete_from("text", "vocabulary", "pack"),
         ),
     ] = "",
     segmenter: Annotated[
         str,
-        typer.Option(help="The analyser that tells morphemes; never needed to use the encoder."),
+        typer.Option(help="The morphological analyser; using the encoder does not need it."),
     ] = "",
     sample: Annotated[
-        int | None, typer.Option(help="Characters that sub-words are learned from.", min=1000)
+        int | None, typer.Option(help="Number of characters to learn sub-words from.", min=1000)
     ] = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
-            help="A dataset or text file whose texts must not be in the corpus, beside all benchmarks at hand; may be repeated."
+            help="A dataset or text file whose texts must not be in the corpus, in addition to all installed benchmarks; may be repeated."
         ),
     ] = None,
     field: TextField = "text",
     sources: Annotated[
         Path | None,
-        typer.Option(
-            help="A table of first line (from 0), lines and source: where documents begin."
-        ),
+        typer.Option(help="A table of where documents begin: first line (from 0), lines, source."),
     ] = None,
     attribution: Annotated[
         Path | None,
@@ -128,35 +126,37 @@ def pretrain(
     ] = None,
     licence: Annotated[str, typer.Option(help="Licence of the encoder, for the card.")] = "",
     name: Annotated[
-        str, typer.Option(help="Its name, for the card; else that of the folder.")
+        str,
+        typer.Option(help="Name of the encoder, for the card; default: the name of the folder."),
     ] = "",
     any_language: Annotated[
-        bool, typer.Option("--any-language", help="Take text in another language too.")
+        bool, typer.Option("--any-language", help="Accept text in another language.")
     ] = False,
     squeeze: Annotated[
         bool,
         typer.Option(
-            "--squeeze", help="Store packed text as small as it gets, to be carried elsewhere."
+            "--squeeze",
+            help="Compress packed text as far as possible, to move it to another machine.",
         ),
     ] = False,
     workers: Processes = 1,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what was made with other settings.")
+        bool, typer.Option("--overwrite", help="Replace output that was made with other settings.")
     ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a small Japanese or Korean encoder: clean text, learn a vocabulary, pack, train. Goes on where it was killed."""
+    """Train a small Japanese or Korean encoder: clean text, learn a vocabulary, pack, train. Resumes after an interruption."""
     from nikawa.errors import BadInput
     from nikawa.pretrain.job import PretrainOptions
     from nikawa.pretrain.job import pretrain as run
     from nikawa.pretrain.vocabulary import SAMPLE_CHARS
 
     if out is None:
-        raise BadInput("nowhere to write to", cure="say --out my-encoder")
+        raise BadInput("the output folder is missing", cure="pass --out my-encoder")
     if not language:
-        raise BadInput("no language was named", cure="say --language ja or --language ko")
+        raise BadInput("the language is missing", cure="pass --language ja or --language ko")
     options = PretrainOptions(
         language=language,
         size=size,
@@ -194,7 +194,7 @@ def pretrain(
                 reporter.print_line,
             )
     except KeyboardInterrupt as stop:
-        reason = str(stop) or "stopped; what is finished is kept, and the same command goes on"
+        reason = str(stop) or "stopped; finished stages are kept; run the same command to resume"
         echo(f"nikawa: {reason}", err=True)
         raise typer.Exit(130) from None
     if json:
@@ -204,9 +204,9 @@ def pretrain(
 
 
 class ProgressReporter:
-    """A bar on a terminal, else a line every so often on stderr; reports and news on stdout.
+    """Show a bar on a terminal, or regular lines on stderr; print reports and notes on stdout.
 
-    Silent when quiet.
+    Prints nothing when quiet.
     """
 
     def __init__(self, quiet: bool) -> None:
@@ -229,12 +229,9 @@ class ProgressReporter:
         self._shown.__exit__(*problem)
 
     def on_progress(self, what: str, done: int, total: int | None) -> None:
-        """Take how far a stage is.
-
-        A stage other than the last begins a new bar, with a speed of its own.
-        """
+        """Update the progress of a stage; a new stage starts a new bar, with its own speed."""
         other = what.partition(",")[0] != self._what.partition(",")[0]
-        if other or done < self._done:  # begun anew, with a speed of its own
+        if other or done < self._done:  # a new bar with its own speed
             self._began, self._from = time.monotonic(), done
             self._bar.remove_task(self._task)
             self._task = self._bar.add_task(what, total=total)
@@ -246,7 +243,7 @@ class ProgressReporter:
             echo(self.format_line(), err=True)
 
     def format_line(self) -> str:
-        """How far it is, and how long it will still take, in words."""
+        """Describe the progress and the remaining time."""
         what, done, total = self._what or "starting", self._done, self._total
         spent = time.monotonic() - self._began
         far = f": {done:,} of {total:,}" if total else f": {done:,}" if done else ""
@@ -263,13 +260,13 @@ class ProgressReporter:
         self._print(lambda: echo(line))
 
     def on_stage(self, stage: str, report: PretrainReport) -> None:
-        """Print what came of a stage."""
+        """Print the result of a stage."""
         self._print(lambda: show_stage(stage, report))
 
     def _print(self, show: Any) -> None:
         if self.quiet:
             return
-        self._bar.stop()  # it would take standard output along to where it is itself
+        self._bar.stop()  # a started bar would also redirect standard output
         show()
         sys.stdout.flush()
         self._bar.start()
@@ -280,33 +277,41 @@ def _clock(seconds: float) -> str:
 
 
 def show_stage(stage: str, report: PretrainReport) -> None:
-    """The counts of a stage that was reached."""
+    """Print the counts of a finished stage."""
+    import msgspec
+
+    from nikawa.pretrain.stages import PackCounts
+
     if stage == "text" and report.text is not None:
         show_text(report.text)
     if stage == "vocabulary" and report.vocabulary is not None and report.coverage is not None:
         v = report.vocabulary
-        echo(f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them")
+        echo(
+            f"Vocabulary: {v.size:,} sub-words ({v.tokenizer}), including {v.alphabet:,} characters"
+        )
         if v.crowded:
             echo(
-                f"No room for {format_count(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
+                f"No room for {format_count(v.crowded, 'character')} more that occur {v.floor} times or more: they are encoded as bytes; "
                 f"--vocabulary {v.size_for_all} has room for all"
             )
         show_coverage(report.coverage)
     if stage == "pack" and report.pack is not None:
         for name, about in report.pack.items():
-            echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
+            counts = msgspec.convert(about, PackCounts)
+            tokens, words = counts.pieces, counts.words
+            echo(f"Packed {name}: {tokens:,} tokens, {words:,} words")
     if stage == "model" and report.model is not None:
         echo(
             f"Trained {report.model['parameters']:,} parameters in {format_count(report.model['steps'], 'step')}, {report.model['seconds']:.0f} s, "
-            f"{report.model['pieces_a_second']:,} pieces a second on {report.model['device']}"
+            f"{report.model['pieces_a_second']:,} tokens per second on {report.model['device']}"
         )
         if report.model.get("heldout") is not None:
             echo(
-                f"Held-out loss {report.model['heldout']:.3f} (piece frequencies alone: {report.model['unigram']:.3f}), "
-                f"masked pieces guessed right {report.model['accuracy']:.1%}"
+                f"Held-out loss {report.model['heldout']:.3f} (token frequencies alone: {report.model['unigram']:.3f}), "
+                f"masked tokens predicted correctly {report.model['accuracy']:.1%}"
             )
         else:
-            echo("No loss on held-out text: too little of it, or none")
+            echo("No loss on held-out text: there is too little or no held-out text")
         for note in report.model.get("notes", ()):
             echo(f"Note: {note}")
 
@@ -320,10 +325,10 @@ def show_text(text: CorpusReport) -> None:
                 f"{format_count(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}"
             )
         if file.cut:
-            echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
+            echo(f"{file.file}: {file.cut:,} cuts in lines that were too long")
         if file.outside:
             lines = f"{format_count(file.outside, 'line')} of text in no row of {text.sources}"
-            echo(f"{file.file}: {lines}, taken for part of the document before")
+            echo(f"{file.file}: {lines}, treated as part of the previous document")
     rows = [
         (step, text.changed.get(step, 0), text.removed.get(step, 0))
         for step in sorted({*text.changed, *text.removed})
@@ -347,12 +352,12 @@ def show_text(text: CorpusReport) -> None:
     if not text.heldout.lines:
         many = text.train.documents >= MIN_DOCUMENTS_TO_REDRAW
         cure = (
-            "another --seed holds out others"
+            "pass another --seed"
             if many
-            else "part documents by blank lines, or name more text"
+            else "separate documents by blank lines, or pass more text"
         )
         echo(
-            f"Nothing was held out of {format_count(text.train.documents, 'document')}, so no loss can be measured on "
+            f"No document of {format_count(text.train.documents, 'document')} was held out, so there is no loss on "
             f"unseen text: {cure}"
         )
 
@@ -362,7 +367,7 @@ def show_coverage(covered: CoverageReport) -> None:
     columns = (
         "texts",
         "characters",
-        "pieces a character",
+        "tokens per character",
         "unknown",
         "in bytes",
         "exact",
@@ -382,4 +387,8 @@ def show_coverage(covered: CoverageReport) -> None:
     ]
     print_table(columns, rows, numbers=columns[1:])
     words = [piece for piece in covered.longest if len(piece.removeprefix("▁")) > 1]
-    echo(f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character")
+    echo(
+        f"Longest sub-words: {' '.join(words)}"
+        if words
+        else "No sub-word is longer than a character"
+    )

@@ -1,8 +1,8 @@
 """`nikawa probe`: what gives a dataset's labels away.
 
-`probe artifacts` tests each token against each label, `probe giveaways` each field beside the inputs:
-meta values, tags, groups and ids. With `--fail-over` the exit status is 1 when more pairs, or more
-fields, than that are over the line.
+`probe artifacts` tests each token against each label. `probe giveaways` tests the other fields: metadata
+values, tags, groups and ids. With `--fail-over N`, the exit status is 1 if more than N pairs or fields
+are over the line.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ LENGTHS = ("side", "unit", "label", "mean", "sd", "median", "least", "most")
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb and its parts."""
-    probe = typer.Typer(help="Look for what gives the labels away.", no_args_is_help=True)
+    """Attach the command and its subcommands."""
+    probe = typer.Typer(
+        help="Test whether tokens or fields give the labels away.", no_args_is_help=True
+    )
     probe.command(
         "artifacts",
         epilog="Example: nikawa probe artifacts jamp:train-wakati --without template=20 --plot figure.svg",
@@ -55,44 +57,46 @@ def artifacts(
             "--tokeniser",
             "--tokenizer",
             "-t",
-            help="whitespace, ipadic, unidic, kiwi, characters, …; else the language's own.",
+            help="whitespace, ipadic, unidic, kiwi, characters, …; default: the language's.",
         ),
     ] = None,
     side: Annotated[
-        str, typer.Option(help="premise, hypothesis (any input that is text), or both.")
+        str, typer.Option(help="The input to test: premise, hypothesis (any text input), or both.")
     ] = "both",
     without: Annotated[
         list[str] | None,
-        typer.Option(help="Leave out examples by meta: template=20; may be repeated."),
+        typer.Option(help="Exclude examples by metadata: template=20; may be repeated."),
     ] = None,
     question: Annotated[
         str | None,
-        typer.Option(help="The question whose gold is the label, where there are several."),
+        typer.Option(help="The question whose gold is the label, if there are several."),
     ] = None,
     alpha: Annotated[
-        float, typer.Option(help="Level of the test before it is divided by the vocabulary.")
+        float, typer.Option(help="Significance level, before division by the vocabulary size.")
     ] = 0.01,
-    top: Annotated[int, typer.Option(help="Tokens to list for each label by PMI.", min=0)] = 10,
+    top: Annotated[int, typer.Option(help="Tokens to list per label by PMI.", min=0)] = 10,
     smoothing: Annotated[float, typer.Option(help="Added to every count for PMI.", min=0)] = 100.0,
     rows: Annotated[
         int, typer.Option("-n", help="How many pairs over the line to show.", min=0)
     ] = 50,
     fail_over: Annotated[
         int | None,
-        typer.Option(help="Status 1 when more than N pairs are over the line.", metavar="N", min=0),
+        typer.Option(
+            help="Exit with status 1 if more than N pairs are over the line.", metavar="N", min=0
+        ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw share against examples to this SVG file.")
+        Path | None, typer.Option(help="Plot share against number of examples to this SVG file.")
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the plot that is there.")
+        bool, typer.Option("--overwrite", help="Replace an existing plot.")
     ] = False,
-    workers: Annotated[int, typer.Option(help="Processes that cut texts into tokens.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Number of tokeniser processes.", min=1)] = 1,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Test whether tokens tell the label: one-sided binomial test, Bonferroni, PMI, lengths."""
+    """Test whether tokens predict the label: one-sided binomial test, Bonferroni, PMI, lengths."""
     from nikawa.checks.probe import ProbeOptions
     from nikawa.checks.probe import probe_artifacts as run
 
@@ -100,7 +104,9 @@ def artifacts(
         from nikawa.errors import BadInput
 
         raise BadInput(
-            "only SVG is drawn", file=plot, cure=f"say --plot {plot.with_suffix('.svg')}"
+            "the plot must be an SVG file",
+            file=plot,
+            cure=f"pass --plot {plot.with_suffix('.svg')}",
         )
     options = ProbeOptions(
         side=side,
@@ -142,15 +148,15 @@ def giveaways(
     ],
     fail_over: Annotated[
         int | None,
-        typer.Option(help="Status 1 when more than N fields give labels away.", metavar="N", min=0),
+        typer.Option(
+            help="Exit with status 1 if more than N fields give labels away.", metavar="N", min=0
+        ),
     ] = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Test whether meta values, tags, groups or ids tell the label: mutual information, shuffled
-    labels.
-    """
+    """Test whether metadata values, tags, groups or ids predict the label: mutual information, shuffled labels."""
     from nikawa.checks.probe import probe_giveaways
 
     with status(f"testing the fields of {dataset}", quiet or json):
@@ -161,12 +167,12 @@ def giveaways(
 
 
 def show_giveaways(report: GiveawayReport) -> None:
-    """Print the fields that tell of labels, those that leave little to guess first."""
+    """Print the fields that predict labels, strongest first."""
     rows = [
         (
             giveaway.field,
             giveaway.split,
-            "gives labels away" if giveaway.is_strong else "tells something",
+            "gives labels away" if giveaway.is_strong else "predicts labels",
             f"{100 * giveaway.strength:.1f}%",
             giveaway.what,
         )
@@ -178,8 +184,8 @@ def show_giveaways(report: GiveawayReport) -> None:
     strong = sum(giveaway.is_strong for giveaway in report.fields)
     echo(
         f"{format_count(report.examples, 'example')}: {format_count(strong, 'field')} of a split "
-        f"{'gives' if strong == 1 else 'give'} labels away, {len(report.fields) - strong:,} more tell "
-        "something of them."
+        f"{'gives' if strong == 1 else 'give'} labels away, {len(report.fields) - strong:,} more predict "
+        "them in part."
     )
 
 
@@ -205,7 +211,7 @@ def show_artifacts(report: ArtifactReport, rows: int, fail_over: int | None) -> 
     for label in report.uneven:
         share = 100 * report.labels[label] / report.examples
         echo(
-            f"{label} is the label of {share:.1f}% of all examples: frequent tokens are over the line for that."
+            f"{label} is the label of {share:.1f}% of all examples; that alone puts frequent tokens over the line."
         )
     if len(report.over) > rows:
         echo(f"{len(report.over) - rows:,} more pairs are not shown; -n shows more, --json all.")
@@ -238,7 +244,7 @@ def show_lengths(report: ArtifactReport) -> None:
 
 
 def format_verdict(report: ArtifactReport) -> str:
-    """What was found, in one sentence."""
+    """Return the result in one sentence."""
     line = f"p < {report.alpha:g}/{report.vocabulary:,} = {report.threshold:.3g}"
     pairs, tokens = (
         format_count(len(report.over), "pair"),

@@ -1,4 +1,4 @@
-"""`nikawa rank`: which articles to take, by the links between them.
+"""`nikawa rank`: rank articles by the links between them.
 
 It reads a table of links, computes PageRank, and writes the names that `nikawa clean --only` takes.
 """
@@ -19,12 +19,14 @@ MAX_ARTICLES_SHOWN = 20
 
 
 def rank(
-    links: Annotated[Path, typer.Argument(help="A link a line: from, tab, to.")],
-    count: Annotated[int, typer.Option("-n", help="How many of the best to take.", min=1)] = 10_000,
+    links: Annotated[Path, typer.Argument(help="One link per line: source, tab, target.")],
+    count: Annotated[
+        int, typer.Option("-n", help="How many of the best articles to take.", min=1)
+    ] = 10_000,
     sample: Annotated[
-        int | None, typer.Option(help="Of these, draw so many at random.", min=1)
+        int | None, typer.Option(help="Draw this many of them at random.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option(help="What the draw depends on.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the random draw.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write name and rank to this file (for clean --only).")
     ] = None,
@@ -32,7 +34,7 @@ def rank(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Rank articles by PageRank over their links, as JSQuAD's were chosen."""
+    """Rank articles by PageRank over their links, as for JSQuAD."""
     from nikawa.cleaning.rank import rank_articles
 
     with status("ranking", quiet or json):

@@ -30,7 +30,7 @@ MAX_RUNS_NAMED = 3
 def report(
     runs: Annotated[list[str], typer.Argument(help="Runs: folders, folders of runs, or patterns.")],
     out: Annotated[
-        Path, typer.Option(help="Write the page and what stands beside it to this folder.")
+        Path, typer.Option(help="Write the page, tables and figures to this folder.")
     ] = Path("report"),
     title: Annotated[str, typer.Option(help="The title of the page.")] = "",
     digits: Annotated[
@@ -39,18 +39,18 @@ def report(
     unit: UnitOfTable = "percent",
     rounds: Annotated[
         int | None,
-        typer.Option(help="Resamples of paired tests; else 2,000, more for many tests.", min=100),
+        typer.Option(
+            help="Resamples of paired tests; default: 2,000, more for many tests.", min=100
+        ),
     ] = None,
     analyses: Annotated[
         bool, typer.Option(help="Analyse the runs: slices, confusion, calibration, …")
     ] = True,
     dataset: Annotated[
-        bool, typer.Option(help="Tell of the dataset: agreement of workers, artifacts.")
+        bool, typer.Option(help="Describe the dataset: agreement of workers, artifacts.")
     ] = True,
-    stamp: Annotated[
-        bool, typer.Option("--stamp", help="Say on the page when it was made.")
-    ] = False,
-    open_: Annotated[bool, typer.Option("--open", help="Open the page.")] = False,
+    stamp: Annotated[bool, typer.Option("--stamp", help="Print the date on the page.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier report.")
     ] = False,
@@ -93,19 +93,21 @@ def report(
         }
         echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
         for system, reason in written.undefined.items():
-            echo(f"{system} is not defined, and in no comparison: {reason}")
-        noted = [(f"scored again, since {why}", runs) for why, runs in written.scored_again.items()]
-        noted += [(f"left out, {why}", runs) for why, runs in written.left_out.items()]
+            echo(f"{system} has no score and is in no comparison: {reason}")
+        noted = [
+            (f"scored again because {why}", runs) for why, runs in written.scored_again.items()
+        ]
+        noted += [(f"skipped, {why}", runs) for why, runs in written.left_out.items()]
         for words, folders in noted:
             names = ", ".join(folders[:MAX_RUNS_NAMED])
             more = ", …" if len(folders) > MAX_RUNS_NAMED else ""
             echo(f"{words}: {names}{more} ({format_count(len(folders), 'run')})")
         echo(
-            f"{written.page}  ({written.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
+            f"{written.page}  ({written.bytes / 1e6:.1f} MB; the same folder has summary.md, .tex, .csv and figures/)"
         )
     if open_:
         import webbrowser
 
         page = Path(written.page)
         if not webbrowser.open(page.resolve().as_uri()):
-            echo(f"no browser was found here: open {page} yourself", err=True)
+            echo(f"no browser found; open {page} yourself", err=True)

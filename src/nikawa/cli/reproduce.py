@@ -1,7 +1,7 @@
-"""`nikawa reproduce`: the papers' figures, recomputed from the files at hand.
+"""`nikawa reproduce`: recompute the figures of papers from the published files.
 
 Each figure has a verdict: equal, slip (the paper's own files or arithmetic give another number),
-version, absent or differs; see `nikawa.reproduce.job`. The exit status is 1 when one differs.
+version, absent or differs; see `nikawa.reproduce.job`. The exit status is 1 if one differs.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def reproduce(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute a paper's figures; status 1 when one differs unexplained."""
+    """Recompute a paper's figures; exit status 1 if one differs without explanation."""
     from nikawa.datasets.locate import VARIABLE, require_folder
     from nikawa.errors import BadInput, unknown
     from nikawa.reproduce.job import reproduce as run
 
     require_folder(data)
-    if data is not None and not data.is_dir():  # files that are yet to come reproduce nothing
+    if data is not None and not data.is_dir():  # a folder that does not exist reproduces nothing
         cure = f"set {VARIABLE} to the folder that holds the repositories (jglue/, jsick/, …)"
         raise BadInput("no such folder", file=data, cure=cure)
     if verdict is not None and verdict not in STYLES:
@@ -94,7 +94,7 @@ def print_figures(shown: list[FigureResult], results: list[FigureResult]) -> Non
 
 
 def format_figure(value: float | None) -> str:
-    """A number as people write it: thousands apart, at most four decimals.
+    """Format a number for people: thousands separators, at most four decimals.
 
     >>> format_figure(20073), format_figure(87.5), format_figure(87.0)
     ('20,073', '87.5', '87.0')

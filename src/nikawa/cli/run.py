@@ -1,8 +1,8 @@
-"""`nikawa run`: models on tasks, one folder a run.
+"""`nikawa run`: run models on tasks, one folder per run.
 
-`nikawa run --model …` starts runs; `list`, `diff`, `remove` and `models` look after what is stored.
-A run is a folder named by its hash, so that the same run is never done twice. The exit status is 1
-when a run failed, 2 when all failed by bad input.
+`nikawa run --model …` starts runs. `list`, `diff`, `remove` and `models` manage stored runs.
+A run is a folder named by its hash, so the same run is never repeated. The exit status is 1
+if a run failed, and 2 if all failed because of bad input.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from nikawa.cli.terminal.options import (
 )
 from nikawa.cli.terminal.output import (
     echo,
+    format_count,
     print_json,
     print_readings,
     print_rendered,
@@ -57,7 +58,7 @@ Tasks = Annotated[
     list[str] | None,
     typer.Option(
         "--tasks",
-        help="Tasks, datasets or suites (jnli,jsts or jglue), or a dataset folder of your own.",
+        help="Tasks, datasets or suites (jnli,jsts or jglue), or the folder of a custom dataset.",
         autocompletion=complete_tasks,
     ),
 ]
@@ -65,7 +66,7 @@ RUNS = Path("runs")
 
 
 def complete_models(incomplete: str) -> list[str]:
-    """Names of models; a colon where something must follow."""
+    """Complete names of models, with a colon if an argument must follow."""
     from nikawa.models import models
 
     names = [m.name + (":" if m.argument else "") for m in models().values()]
@@ -73,7 +74,7 @@ def complete_models(incomplete: str) -> list[str]:
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb, which runs by itself, and its parts."""
+    """Attach the command, which also works without a subcommand, and its subcommands."""
     example = "Example: nikawa run --model baseline --tasks mini-ja --seeds 3 --out runs"
     group = typer.Typer(
         epilog=example, invoke_without_command=True, subcommand_metavar="[list|diff|remove|models]"
@@ -92,56 +93,58 @@ def start(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A model, such as baseline or replay:FILE, or one you name: NAME=replay:FILE; may be repeated.",
+            help="A model, such as baseline or replay:FILE, or with your own label: NAME=replay:FILE; may be repeated.",
             autocompletion=complete_models,
         ),
     ] = None,
     tasks: Tasks = None,
-    seeds: Annotated[str | None, typer.Option(help="How many seeds, or which: 5, or 7,8.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Number of seeds (5), or the seeds themselves (7,8).")
+    ] = None,
     out: Out = RUNS,
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="A setting of the models that have it: KEY=VALUE; may be repeated."
+            "--set", help="A setting, for the models that have it: KEY=VALUE; may be repeated."
         ),
     ] = None,
     grid: Annotated[
         list[str] | None,
-        typer.Option(help="Settings to choose among on dev: KEY=V1,V2; may be repeated."),
+        typer.Option(help="Settings to choose from on dev: KEY=V1,V2; may be repeated."),
     ] = None,
     choose_seeds: Annotated[
-        int, typer.Option(help="How many of the seeds choose among them; 0: all.", min=0)
+        int, typer.Option(help="Number of seeds for choosing settings; 0: all.", min=0)
     ] = 0,
     preset: Annotated[
-        str | None, typer.Option(help="Choices by name (learning-curve, …) or from a TOML file.")
+        str | None, typer.Option(help="A preset by name (learning-curve, …) or from a TOML file.")
     ] = None,
     inputs: Annotated[
-        str | None, typer.Option(help="The inputs that are kept: hypothesis.")
+        str | None, typer.Option(help="Show the model only these inputs: hypothesis.")
     ] = None,
     share: Annotated[
-        str, typer.Option(help="Shares of the training data, each run apart: 0.25,0.5,1.0.")
+        str, typer.Option(help="Shares of the training data, one run for each: 0.25,0.5,1.0.")
     ] = "1.0",
     train: Annotated[
         str | None, typer.Option(help="Other training sets, by name or file: jsick,jnli.")
     ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(help="What a label of such a set stands for: OLD=NEW; may be repeated."),
+        typer.Option(help="Rename a label of such a set: OLD=NEW; may be repeated."),
     ] = None,
     shots: Annotated[
-        int, typer.Option(help="Training examples a label, by seed; 0 for all.", min=0)
+        int, typer.Option(help="Training examples per label, drawn by seed; 0: all.", min=0)
     ] = 0,
     limit: Annotated[
         int | None,
         typer.Option(
-            help="Ask the first N items of each set only; the run is marked as such.", min=1
+            help="Answer only the first N items of each set; the run is marked as partial.", min=1
         ),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Print how many requests, tokens and how much money it would take; send and write nothing.",
+            help="Print the estimated requests, tokens and cost; send and write nothing.",
         ),
     ] = False,
     base_url: Annotated[
@@ -152,34 +155,32 @@ def start(
     workers: Annotated[
         int,
         typer.Option(
-            help="Runs at a time; 0: as many as processors, 1 for chat and encoder models.", min=0
+            help="Parallel runs; 0: one per CPU, or 1 for chat and encoder models.", min=0
         ),
     ] = 0,
     threads: Annotated[
         int,
         typer.Option(
-            help="Threads of numerical libraries in a run; 0: 1, or all for encoder models.", min=0
+            help="Threads of numerical libraries per run; 0: 1, or all for encoder models.", min=0
         ),
     ] = 0,
     executor: Annotated[
-        str | None, typer.Option(help="Where runs are done: pool, here, or one of your own.")
+        str | None, typer.Option(help="The executor: pool, here, or a custom one.")
     ] = None,
     keep_state: Annotated[
-        bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")
+        bool, typer.Option("--keep-state", help="Keep intermediate files of models.")
     ] = False,
     style: TableStyle = None,
     unit: UnitOfTable = "percent",
     main: Annotated[
         bool,
-        typer.Option(
-            "--main", help="The table has the first metric of each task alone, on whole sets."
-        ),
+        typer.Option("--main", help="Show only the first metric of each task, on whole sets."),
     ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run models on tasks: scores with intervals, mean and deviation over seeds; what is done is not done again."""
+    """Run models on tasks: scores with intervals, mean and deviation over seeds; finished runs are not repeated."""
     if context.invoked_subcommand is not None:
         return
     if not model and not tasks:
@@ -217,7 +218,7 @@ def start(
     try:
         report = run_with_progress(request, options, quiet or json)
     except KeyboardInterrupt:
-        echo("nikawa: interrupted; the same command goes on from here", err=True)
+        echo("nikawa: interrupted; run the same command to resume", err=True)
         raise typer.Exit(130) from None
     print_result(
         report,
@@ -229,7 +230,7 @@ def start(
 
 
 def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> RunReport:
-    """Run, with one bar for the runs and one for the run under way."""
+    """Run, with one bar for all runs and one for the current run."""
     from dataclasses import replace
 
     from nikawa.runs.records import Outcome
@@ -250,9 +251,9 @@ def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> 
 
 
 def report_failures(report: RunReport) -> None:
-    """Each problem once, on stderr.
+    """Print each problem once, on stderr.
 
-    Status 1 where something was done, 2 where all of it was bad input.
+    Exit with status 1 if some runs succeeded, 2 if all failed because of bad input.
     """
     if not report.problems:
         return
@@ -268,13 +269,13 @@ def report_failures(report: RunReport) -> None:
 
 def list_(
     out: Out = RUNS,
-    task: Annotated[str | None, typer.Option(help="Runs of this task only.")] = None,
-    model: Annotated[str | None, typer.Option(help="Runs of this model only.")] = None,
+    task: Annotated[str | None, typer.Option(help="List only runs of this task.")] = None,
+    model: Annotated[str | None, typer.Option(help="List only runs of this model.")] = None,
     unit: UnitOfTable = "percent",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The runs of a folder, finished or not, with their main score."""
+    """List the runs of a folder, finished or not, with their main score."""
     from nikawa.metrics.units import parse_table_unit
     from nikawa.runs.manage import list_runs
 
@@ -284,14 +285,14 @@ def list_(
 
 
 def diff(
-    a: Annotated[str, typer.Argument(help="A run: its folder, or the beginning of its hash.")],
+    a: Annotated[str, typer.Argument(help="A run: its folder, or a prefix of its hash.")],
     b: Annotated[str, typer.Argument(help="Another.")],
     out: Out = RUNS,
     unit: UnitOfTable = "percent",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """What two runs do not share: what defines them, packages, scores, answers."""
+    """Show how two runs differ: settings, packages, scores, answers."""
     from nikawa.metrics.units import parse_table_unit
     from nikawa.runs.manage import diff_runs
 
@@ -304,21 +305,21 @@ def diff(
 
 def remove(
     runs: Annotated[
-        list[str] | None, typer.Argument(help="Runs: folders, or the beginnings of hashes.")
+        list[str] | None, typer.Argument(help="Runs: folders, or prefixes of hashes.")
     ] = None,
     out: Out = RUNS,
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Those that were not finished.")
+        bool, typer.Option("--unfinished", help="Remove unfinished runs.")
     ] = False,
-    task: Annotated[str | None, typer.Option(help="Those of this task.")] = None,
-    model: Annotated[str | None, typer.Option(help="Those of this model.")] = None,
+    task: Annotated[str | None, typer.Option(help="Remove runs of this task.")] = None,
+    model: Annotated[str | None, typer.Option(help="Remove runs of this model.")] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Remove them; without it they are only named.")
+        bool, typer.Option("--yes", "-y", help="Remove the runs; without it, only list them.")
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Remove runs, answers and all; without --yes only tell which."""
+    """Remove runs with their answers; without --yes, only list them."""
     from nikawa.runs.manage import pick_runs, remove_runs
 
     picked = pick_runs(runs or [], out, unfinished=unfinished, task=task, model=model)
@@ -330,14 +331,14 @@ def remove(
         for run in picked:
             echo(str(run.path))
         echo(
-            f"{len(picked)} runs removed"
+            f"{format_count(len(picked), 'run')} removed"
             if yes
-            else f"{len(picked)} runs; say --yes to remove them"
+            else f"{format_count(len(picked), 'run')}; pass --yes to remove"
         )
 
 
 def list_models(json: Json = False, quiet: Quiet = False) -> None:
-    """The models, the kinds of task they answer, and their settings with defaults."""
+    """List the models, the kinds of task they answer, and their settings with defaults."""
     from nikawa.models import models
 
     rows = [describe_settings(kind) for kind in models().values()]
@@ -360,23 +361,23 @@ def list_models(json: Json = False, quiet: Quiet = False) -> None:
 
 NAMES = ("task", "variation", "set", "metric")
 ANSWERED = "answered"
-"""Stands for a metric where systems did not answer everything."""
+"""The row that replaces a metric if systems did not answer everything."""
 CellKey = tuple[str, str, str, str, str]
 UNANSWERED_CURES = {
-    "too long": "for those too long: fewer shots, a shorter prompt, a smaller max_tokens, or a server with a longer context",
+    "too long": "for those too long: use fewer shots, a shorter prompt, a smaller max_tokens, or a server with a longer context",
     "length": "for length: raise max_tokens",
-    "the file gives no answer": "write the answers that the file lacks",
-    "not in the file": "add them to the file; nikawa score --partial scores the others alone",
+    "the file gives no answer": "add the missing answers to the file",
+    "not in the file": "add them to the file; nikawa score --partial scores only the others",
 }
-"""What helps where questions were not answered for such a reason."""
+"""The cure for each reason that a question was not answered."""
 
 
 def show_results(
     report: RunReport, style: str | None, table: TableUnit, *, main: bool = False
 ) -> None:
-    """The table, then what was chosen, left out and not answered.
+    """Print the table, then the chosen settings and what was skipped or not answered.
 
-    `main`: first metrics of whole sets alone.
+    With `main`, the table has only the first metrics of whole sets.
     """
     columns, rows, numbers = results_table(
         select_main_cells(report.cells) if main else report.cells, table
@@ -387,7 +388,7 @@ def show_results(
         print_table(columns, rows, numbers=numbers)
     if report.usage and style is None:
         show_usage(report)
-    elif report.usage:  # the table of scores alone goes into a file
+    elif report.usage:  # only the table of scores goes to a file
         for each in report.usage:
             counts = f"{each.requests:,} requests, {each.kept:,} cached, {each.retries:,} retries"
             tokens = f"{each.tokens_in:,} tokens in, {each.tokens_out:,} out"
@@ -413,7 +414,7 @@ USAGE_COLUMNS = (
 
 
 def show_usage(report: RunReport) -> None:
-    """What models behind a server used: a line a model and task, and the sum."""
+    """Print the usage of models behind a server: one line per model and task, and the total."""
     rows: list[tuple[str, ...]] = [
         (
             " ".join(filter(None, (each.task, each.variation))),
@@ -438,22 +439,22 @@ def show_usage(report: RunReport) -> None:
 
 
 def format_uncertain_cost(usage: RunUsage) -> Iterator[str]:
-    """Say which part of a cost is no count of the server's."""
+    """Print which part of a cost is an estimate."""
     for cost, why in (
-        (usage.cost_unmetered, "replies without a count of tokens, counted at their dearest"),
-        (usage.cost_lost, "tries without a reply, which the server may have billed"),
+        (usage.cost_unmetered, "replies without a token count, estimated at the maximum"),
+        (usage.cost_lost, "requests without a reply, which the server may have billed"),
     ):
         if cost:
             yield f"{usage.task} {usage.model}: {cost:.4f} of the cost is for {why}"
 
 
 def format_cost(cost: float | None) -> str:
-    """Money with four decimals; a dash where no price is set."""
+    """Format a cost with four decimals; a dash if no price is set."""
     return f"{cost:.4f}" if cost else "—"
 
 
 def show_estimate(report: DryRunReport) -> None:
-    """What a command would take, a line a model and task, the sum, and how it was estimated."""
+    """Print the estimated usage of a command: one line per model and task, the total, and the method."""
     columns = (
         "task",
         "model",
@@ -483,14 +484,14 @@ def show_estimate(report: DryRunReport) -> None:
     for line in report.notes:
         echo(f"note: {line}")
     for line in report.left_out:
-        echo(f"left out: {line}")
+        echo(f"skipped: {line}")
     runs = "1 run is" if report.total.done == 1 else f"{report.total.done:,} runs are"
     done = f"; {runs} done" if report.total.done else ""
     echo(f"Nothing was sent or written{done}.")
 
 
 def format_notes(report: RunReport, table: TableUnit) -> Iterator[str]:
-    """What stands below the table; beside it, on stderr, where the table goes into a file."""
+    """Print the notes below the table, or on stderr if the table goes to a file."""
     from nikawa.metrics.units import describe_conversion
 
     seeds = sorted({len(cell.seeds) for cell in report.cells if cell.sd is not None})
@@ -509,9 +510,9 @@ def format_notes(report: RunReport, table: TableUnit) -> Iterator[str]:
             f"; diverged: {format_settings(differing_settings(tried, chosen.settings))}"
             for tried in chosen.diverged
         )
-        yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"
+        yield f"{chosen.task} {chosen.model}{where}: {words}, chosen from {chosen.among} on {chosen.on}{lost}"
     if any(cell.limit for cell in report.cells):
-        yield "first N items: a part of each set, not to be compared with results on all of it"
+        yield "first N items: only a part of each set; do not compare with results on the whole set"
     for each in report.usage or ():
         yield from format_uncertain_cost(each)
     if report.spent:
@@ -519,26 +520,26 @@ def format_notes(report: RunReport, table: TableUnit) -> Iterator[str]:
         yield f"spent under the budget so far: {report.spent:.4f}{unfinished}"
     yield from format_unanswered(report.cells)
     yield from (f"note: {line}" for line in report.notes)
-    yield from (f"left out: {line}" for line in report.left_out)
-    failed = f", {len(report.problems)} not" if report.problems else ""
+    yield from (f"skipped: {line}" for line in report.left_out)
+    failed = f", {len(report.problems)} failed" if report.problems else ""
     runs = "run" if report.done == 1 else "runs"
     yield f"{report.done} {runs} done, {report.skipped} done before{failed}: {report.out}"
 
 
 def format_settings(settings: Mapping[str, Any]) -> str:
-    """`lr=0.1, epochs=3`, or the words for none."""
+    """Format settings as `lr=0.1, epochs=3`, or `the defaults`."""
     return ", ".join(f"{k}={v}" for k, v in settings.items()) or "the defaults"
 
 
 def differing_settings(tried: Mapping[str, Any], chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings that are not those that were chosen."""
+    """Return the settings that differ from the chosen ones."""
     return {
         name: value for name, value in tried.items() if name not in chosen or chosen[name] != value
     }
 
 
 def select_main_cells(cells: Sequence[RunCell]) -> list[RunCell]:
-    """The first metric of every task on the whole of each set."""
+    """Return the first metric of every task on each whole set."""
     first: dict[str, str] = {}
     for cell in cells:
         first.setdefault(cell.task, cell.metric)
@@ -548,7 +549,7 @@ def select_main_cells(cells: Sequence[RunCell]) -> list[RunCell]:
 def results_table(
     cells: Sequence[RunCell], table: TableUnit
 ) -> tuple[list[str], list[list[str]], list[str]]:
-    """Columns, rows and which columns are numbers: a row a figure, a column a model."""
+    """Return columns, rows and numeric columns of the table: one row per figure, one column per model."""
     models = list(dict.fromkeys(cell.model for cell in cells))
     rows = group_cells(cells)
     keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
@@ -571,9 +572,9 @@ def results_table(
 
 
 def group_cells(cells: Sequence[RunCell]) -> dict[CellKey, dict[str, RunCell]]:
-    """Row to model to figure.
+    """Return figures by row and model.
 
-    Below the metrics of a set that was not answered whole, how much of it was.
+    A set that was not answered completely has an additional row with the share of answers.
     """
     rows: dict[CellKey, dict[str, RunCell]] = {}
     for cell in cells:
@@ -602,7 +603,7 @@ def _shown(cell: RunCell, metric: str, table: TableUnit) -> str:
 
 
 def format_figure(cell: RunCell, table: TableUnit) -> str:
-    """Mean and deviation over seeds, or the value with its interval."""
+    """Format the mean and deviation over seeds, or the value with its interval."""
     from nikawa.metrics.units import format_score
 
     def show(value: float | None) -> str:
@@ -619,7 +620,7 @@ def format_figure(cell: RunCell, table: TableUnit) -> str:
 
 
 def format_reasons(reasons: Mapping[str, int]) -> str:
-    """The reasons with their counts, and what to do about those that have a cure."""
+    """Format the reasons with their counts, and the cures."""
     between = "; " if any("," in kind for kind in reasons) else ", "
     counted = between.join(f"{count:,} {kind}" for kind, count in reasons.items())
     cures = "; ".join(UNANSWERED_CURES[kind] for kind in reasons if kind in UNANSWERED_CURES)
@@ -627,7 +628,7 @@ def format_reasons(reasons: Mapping[str, int]) -> str:
 
 
 def format_unanswered(cells: Sequence[RunCell]) -> list[str]:
-    """Say for each system how many items it left unanswered, and why."""
+    """Print for each system how many items it did not answer, and why."""
     lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
     sentences = [
         f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} not answered{format_reasons(c.reasons)}"
@@ -641,7 +642,7 @@ def format_unanswered(cells: Sequence[RunCell]) -> list[str]:
 
 
 def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
-    """A line a run."""
+    """Print one line per run."""
     from nikawa.metrics.units import describe_conversion, format_score
 
     columns = (
@@ -688,7 +689,7 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
 
 
 def show_diff(difference: RunDiff, table: TableUnit) -> None:
-    """Three tables: what defines them, scores, answers."""
+    """Print three tables: settings, scores, answers."""
     from nikawa.metrics.units import describe_conversion, format_score
 
     echo(f"A {difference.a}")
@@ -724,21 +725,21 @@ def show_diff(difference: RunDiff, table: TableUnit) -> None:
 
 
 def format_value(value: Any) -> str:
-    """What defines a run, as a cell: a list with commas, nothing for None."""
+    """Format a setting of a run as a cell: a list with commas, an empty text for None."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
 
 
 MAX_SEED = 2**32 - 1
-"""The largest seed that every library takes."""
+"""The largest seed that every library accepts."""
 
 
 def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> RunRequest:
-    """The request that options spell.
+    """Build the request from the options.
 
-    `words` are the other options by name, as the user typed them. Raises BadInput where no model or
-    no task is named, and for settings, shares and seeds that cannot be read.
+    `words` are the other options by name, as the user typed them. Raises BadInput if the model or the
+    task is missing, and for settings, shares and seeds that cannot be parsed.
     """
     from dataclasses import replace
 
@@ -748,9 +749,13 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
 
     names = [name for entry in tasks for name in split_list(entry)]
     if not models:
-        raise BadInput("no model is named", cure="write --model NAME: nikawa run models shows them")
+        raise BadInput(
+            "the model is missing", cure="pass --model NAME; nikawa run models lists the models"
+        )
     if not names:
-        raise BadInput("no task is named", cure="write --tasks NAME: nikawa tasks shows them")
+        raise BadInput(
+            "the task is missing", cure="pass --tasks NAME; nikawa tasks lists the tasks"
+        )
     settings = dict(parse_setting(entry) for entry in words["settings"] or ())
     hide_arguments(find_secrets({name: parse_value(text) for name, text in settings.items()}))
     if words["base_url"]:
@@ -785,19 +790,19 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
 
 
 def check_extract(models: Sequence[str], expressions: Sequence[str]) -> None:
-    """Refuse expressions that cannot be used, and models without replies to apply them to."""
+    """Reject unusable expressions, and models without replies to apply them to."""
     from nikawa.io.answers.extract import check_expressions
     from nikawa.models import find_model, parse_model_name
 
     check_expressions(expressions)
     kinds = [find_model(parse_model_name(name, may_have_label=True).full)[0] for name in models]
     if not any("extract" in kind.default_settings for kind in kinds):
-        what = f"{', '.join(models)} writes no text to extract from"
-        raise BadInput(what, cure="--extract is for chat: and replay: models")
+        what = f"{', '.join(models)} has no replies to extract answers from"
+        raise BadInput(what, cure="use --extract with chat: and replay: models")
 
 
 def check_notation(notation: str | None) -> None:
-    """Refuse a notation that does not exist before the work, not after it."""
+    """Reject an unknown notation before the work starts."""
     from nikawa.reporting.tables import NOTATIONS
 
     if notation is not None and notation not in NOTATIONS:
@@ -805,32 +810,32 @@ def check_notation(notation: str | None) -> None:
 
 
 def parse_setting(text: str) -> tuple[str, str]:
-    """The key and the text of `KEY=VALUE`; the value may hold further equals signs.
+    """Parse `KEY=VALUE` into key and text; the value may contain equals signs.
 
     >>> parse_setting("prompt=a=b")
     ('prompt', 'a=b')
     """
     key, equals, rest = text.partition("=")
     if not equals or not key.strip():
-        # A value may be a key: only a word at the beginning is repeated.
+        # A value may be a secret, so the message repeats only the first word.
         word = re.match(r"[A-Za-z_]*", text)
         shown = text if word and word[0] == text else f"{word[0] if word else ''}…"
-        raise BadInput(f"{shown!r} is no setting", cure="write KEY=VALUE")
+        raise BadInput(f"{shown!r} is not a setting", cure="write KEY=VALUE")
     return key.strip(), rest.strip()
 
 
 def parse_share(text: str) -> float:
-    """A share of the training data."""
+    """Parse a share of the training data."""
     try:
         return float(text)
     except ValueError:
         raise BadInput(
-            f"{text!r} is no share", cure="write numbers up to 1: 0.25,0.5,1.0"
+            f"{text!r} is not a share", cure="write numbers up to 1: 0.25,0.5,1.0"
         ) from None
 
 
 def parse_seeds(text: str | None) -> tuple[int, ...]:
-    """The seeds that `--seeds` names: how many, or which; none leaves the choice to the preset.
+    """Parse `--seeds`: a number of seeds, or the seeds themselves; without it, the preset decides.
 
     >>> parse_seeds("3"), parse_seeds("7,8"), parse_seeds("7,"), parse_seeds(None)
     ((0, 1, 2), (7, 8), (7,), ())
@@ -844,10 +849,13 @@ def parse_seeds(text: str | None) -> tuple[int, ...]:
     words = split_list(text)
     counted = len(words) == 1 and "," not in text
     if not words or not all(word.isdecimal() for word in words) or (counted and int(words[0]) < 1):
-        raise BadInput(f"{text!r} tells no seeds", cure="write how many (5) or which (7,8)")
+        raise BadInput(
+            f"{text!r} is not a number or list of seeds", cure="write a number (5) or a list (7,8)"
+        )
     if counted and int(words[0]) > MAX_SEEDS:
         raise BadInput(
-            f"{text} seeds are too many", cure=f"write up to {MAX_SEEDS:,}; {text}, names the one"
+            f"{text} seeds are too many",
+            cure=f"write a number up to {MAX_SEEDS:,}; for the single seed, write {text},",
         )
     if max(map(int, words)) > MAX_SEED:
         raise BadInput(f"a seed of {text!r} is too large", cure=f"write numbers up to {MAX_SEED}")
@@ -855,9 +863,7 @@ def parse_seeds(text: str | None) -> tuple[int, ...]:
 
 
 def describe_settings(model: Model) -> dict[str, Any]:
-    """A model for the list: its name with what must follow the colon, kinds of task, settings with
-    their defaults.
-    """
+    """Return a row of the list of models: name with its argument, kinds of task, settings with defaults."""
     fields = msgspec.structs.fields(model.settings) if model.settings else ()
     defaults = {f.encode_name: find_default(f) for f in fields}
     name = f"{model.name}:{model.argument}" if model.argument else model.name
@@ -865,7 +871,7 @@ def describe_settings(model: Model) -> dict[str, Any]:
 
 
 def find_default(field: Any) -> Any:
-    """The default of a model's setting as plain JSON; None where it has none."""
+    """Return the default of a setting as plain JSON, or None."""
     if field.default is not msgspec.NODEFAULT:
         return msgspec.to_builtins(field.default)
     return (

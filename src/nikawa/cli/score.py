@@ -1,7 +1,7 @@
-"""`nikawa score`: the official numbers for any file of answers, with intervals.
+"""`nikawa score`: the official scores of any file of answers, with confidence intervals.
 
-The file of answers may come from any tool; its form and the split are told by its content.
-`--versions` scores against every published version of the dataset, `--per-item` writes the detail
+The file of answers may come from any tool; its content determines its form and the split.
+`--versions` scores against every published version of the dataset. `--per-item` writes the details
 of each item.
 """
 
@@ -31,6 +31,7 @@ from nikawa.cli.terminal.options import (
 from nikawa.cli.terminal.output import (
     UNDEFINED,
     echo,
+    format_count,
     format_data_cell,
     print_readings,
     print_rendered,
@@ -52,19 +53,20 @@ EXAMPLE = "Example: nikawa score jsquad answers.jsonl --by article"
 COLUMNS = ("where", "metric", "mode", "score", "95% interval", "n")
 DATA = ("where", "metric", "mode", "unit", "score", "low", "high", "n")
 MAX_IDS_NAMED = 5
-"""Odd ids of a sort that are named; --json names all."""
+"""Ids to show of each kind of problem; --json lists all."""
 
 
 def score(
     task: Annotated[
         str,
         typer.Argument(
-            help="A task, with a split if you like: jnli, jnli:dev; or a dataset folder of your own.",
+            help="A task, optionally with a split: jnli, jnli:dev; or the folder of a custom dataset.",
             autocompletion=complete_tasks,
         ),
     ],
     answers: Annotated[
-        Path, typer.Argument(help="A file or folder of answers, of any tool (see docs/answers.md).")
+        Path,
+        typer.Argument(help="A file or folder of answers from any tool (see docs/answers.md)."),
     ],
     split: AnsweredSplit = None,
     by: Annotated[
@@ -72,35 +74,35 @@ def score(
         typer.Option(help="Slice by tag, gold, source, category, …; may be repeated."),
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option(help="Metrics instead of the task's own; may be repeated.")
+        list[str] | None,
+        typer.Option(help="The metric; default: the task's metrics; may be repeated."),
     ] = None,
     form: Annotated[
-        str | None, typer.Option(help="The form of the file, where its content does not tell.")
+        str | None, typer.Option(help="The form of the file, if it cannot be detected.")
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Score what is answered and say so.")
+        bool,
+        typer.Option("--partial", help="Score the answered items even if answers are missing."),
     ] = False,
     versions: Annotated[
-        bool, typer.Option("--versions", help="Score against every version that is here.")
+        bool, typer.Option("--versions", help="Score against every version on this machine.")
     ] = False,
     confusion: Annotated[
-        bool, typer.Option("--confusion", help="Show which label was answered for which.")
+        bool, typer.Option("--confusion", help="Show the confusion matrix.")
     ] = False,
     extract: Extract = None,
     show_reading: ShowReading = False,
     per_item: Annotated[
-        Path | None, typer.Option(help="Write the detail of every item to this file.")
+        Path | None, typer.Option(help="Write the details of every item to this file.")
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what --per-item finds.")
+        bool, typer.Option("--overwrite", help="Replace an existing --per-item file.")
     ] = False,
     style: TableStyle = None,
     unit: UnitOfTable = "percent",
     hidden: Annotated[
         bool,
-        typer.Option(
-            "--hidden", help="Score hidden items too: only for whoever holds their labels."
-        ),
+        typer.Option("--hidden", help="Also score hidden items; only for owners of their labels."),
     ] = False,
     keys: LabelKeysFile = None,
     data: Data = None,
@@ -127,9 +129,7 @@ def score(
     warn_of_mode(keys)
     if versions:
         if per_item is not None:
-            raise BadInput(
-                "--per-item tells of one version", cure="leave --per-item or --versions out"
-            )
+            raise BadInput("--per-item and --versions cannot be combined", cure="pass one of them")
         with status(f"scoring {answers}", quiet or json):
             report = api.score_versions(task, answers, split=split, data=data, options=options)
         return print_result(
@@ -156,7 +156,7 @@ def score(
 
 
 def _show_report(report: ScoreReport, style: str | None, confusion: bool, table: TableUnit) -> None:
-    """Print the scores of one version, and with `confusion` which label was answered for which."""
+    """Print the scores of one version, and with `confusion` the confusion matrix."""
     _refuse_confusion(report, confusion)
     _show_scores(report, style, table)
     if confusion:
@@ -165,17 +165,19 @@ def _show_report(report: ScoreReport, style: str | None, confusion: bool, table:
 
 def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
     if confusion and not report.confusion:
-        raise BadInput(f"{report.task} has no labels to confuse", cure="leave --confusion out")
+        raise BadInput(
+            f"{report.task} has no labels for a confusion matrix", cure="leave out --confusion"
+        )
 
 
 def _show_scores(report: ScoreReport, style: str | None, table: TableUnit) -> None:
-    """The scores as a table, what was counted, and where the official code and the paper part ways."""
+    """Print the scores, the counts, and the differences between the official code and the paper."""
     from nikawa.metrics.units import CONVERTED, is_converted
 
     columns, rows = _tabulate_scores(report, style, table)
     if style is not None:
         print_rendered(columns, rows, style, numbers=("score", "n"))
-        if report.unparsed:  # beside the table, which may go into a file
+        if report.unparsed:  # on stderr, because the table may go to a file
             echo(f"{report.task} {report.split}: {_format_counts(report)}", err=True)
         return
     echo(f"{report.task} {report.split}, version {report.version}: {_format_counts(report)}")
@@ -196,7 +198,7 @@ def _show_scores(report: ScoreReport, style: str | None, table: TableUnit) -> No
 
 
 def _explain_undefined(report: ScoreReport) -> Iterator[str]:
-    """Why metrics have no value, a line each."""
+    """Print why metrics have no value, one line per metric."""
     from nikawa.metrics import metrics
 
     for name in dict.fromkeys(s.metric for s in report.scores if isnan(s.value)):
@@ -204,7 +206,7 @@ def _explain_undefined(report: ScoreReport) -> Iterator[str]:
 
 
 def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
-    """Print gold labels against answers; `gold` is what the corner of the table calls them."""
+    """Print gold labels against answers; `gold` is their name in the corner of the table."""
     answers = list(next(iter(report.confusion.values())))
     columns, numbers = (f"{gold} \\ answer", *answers, "total"), (*answers, "total")
     rows = [
@@ -218,9 +220,7 @@ def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") 
 
 
 def _format_oddities(report: ScoreReport) -> Iterator[str]:
-    """The first ids without an answer, unknown or repeated, and the first answers that could not be
-    read.
-    """
+    """Print the first ids that are missing, unknown or repeated, and the first unreadable answers."""
     for word, ids in (
         ("missing", report.missing_ids),
         ("unknown ids", report.unknown_ids),
@@ -237,19 +237,19 @@ def _format_oddities(report: ScoreReport) -> Iterator[str]:
 
 
 def _format_more(count: int) -> str:
-    """How many ids are not named on the terminal; empty where all are."""
+    """Return how many ids the terminal does not show, or an empty text."""
     return (
-        f" and {count - MAX_IDS_NAMED:,} more (--json names all)" if count > MAX_IDS_NAMED else ""
+        f" and {count - MAX_IDS_NAMED:,} more (--json lists all)" if count > MAX_IDS_NAMED else ""
     )
 
 
 def _format_counts(report: ScoreReport) -> str:
-    """How many items were answered, and what became of the rest."""
+    """Format how many items were answered, and what happened to the rest."""
     parts = [f"{report.answered:,} of {report.n:,} answered"]
     parts += [
         f"{count:,} {word}"
         for count, word in (
-            (report.hidden, "hidden and left out"),
+            (report.hidden, "hidden and skipped"),
             (report.missing, "missing"),
             (report.unparsed, f"unreadable ({report.unparsed / max(report.n, 1):.1%})"),
             (report.unknown, "unknown ids"),
@@ -257,14 +257,14 @@ def _format_counts(report: ScoreReport) -> str:
         )
         if count
     ]
-    line = ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
+    line = ", ".join(parts) + ("; partial: missing answers are skipped" if report.partial else "")
     return f"{line}; a run of the first {report.limit:,} items" if report.limit else line
 
 
 def _tabulate_scores(
     report: ScoreReport, style: str | None, table: TableUnit
 ) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    """The scores for people; as CSV they are data, with all digits and the unit of each."""
+    """Format the scores for people; as CSV they have all digits and a unit."""
     from nikawa.metrics.units import unit_in_table, value_in_table
 
     if style == "csv":
@@ -282,7 +282,7 @@ def _tabulate_scores(
 
 
 def _format_row(s: Score, table: TableUnit) -> tuple[str, ...]:
-    """A score for people: as many digits as its unit has, and its interval."""
+    """Format a score for people: the digits of its unit, and its interval."""
     from nikawa.metrics.units import format_score
 
     span = NO_INTERVAL if _lacks_interval(s) else ""
@@ -301,7 +301,7 @@ def _lacks_interval(s: Score) -> bool:
 def _show_versions(
     versions: VersionReport, style: str | None, confusion: bool, table: TableUnit
 ) -> None:
-    """Print the scores of every version, and the items whose gold moved."""
+    """Print the scores of every version, and the items whose gold changed."""
     for report in versions.reports:
         _refuse_confusion(report, confusion)
     oldest, newest = versions.versions[0], versions.versions[-1]
@@ -315,7 +315,7 @@ def _show_versions(
         _show_report(report, None, confusion, table)
     if rows:
         print_table(columns, rows)
-    echo(f"{len(rows)} items have another gold answer in {newest} than in {oldest}")
+    echo(f"{format_count(len(rows), 'item')} with different gold in {newest} and {oldest}")
     return None
 
 
@@ -326,7 +326,7 @@ def _render_versions(
     table: TableUnit,
     moved: tuple[Sequence[str], Sequence[Sequence[object]]],
 ) -> None:
-    """One table of all versions, which a row names; then the others, an empty line between."""
+    """Print one table with the scores of all versions, then the other tables, separated by empty lines."""
     reports = list(zip(versions.versions, versions.reports, strict=True))
     columns = _tabulate_scores(versions.reports[0], style, table)[0]
     rows = [

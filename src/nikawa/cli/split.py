@@ -1,6 +1,6 @@
-"""`nikawa split`: cut a dataset into parts that measure what they should.
+"""`nikawa split`: split a dataset into parts without leaks.
 
-Without a dataset it lists the ways to split. It writes a dataset folder, and reports what leaks
+Without a dataset it lists the splitting methods. It writes a dataset folder and reports what leaks
 from one part into another.
 """
 
@@ -34,7 +34,7 @@ EXAMPLE = "Example: nikawa split mini-ja --by stratified --question label --out 
 
 
 def complete_ways(incomplete: str) -> list[str]:
-    """The ways to split."""
+    """Complete the splitting methods."""
     from nikawa.splitting import splitters
 
     return [name for name in splitters() if name.startswith(incomplete)]
@@ -44,14 +44,14 @@ def split(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            help="A dataset, folder or records file. Without one, the ways to split are listed.",
+            help="A dataset, folder or records file. Without one, the command lists the splitting methods.",
             autocompletion=complete_datasets,
         ),
     ] = None,
     by: Annotated[
         str,
         typer.Option(
-            help="random, stratified, group, stratified-groups, date, flat, balanced, least-artifact or entities; when left out, stratified-groups where examples have groups (group where no label is open), else random.",
+            help="random, stratified, group, stratified-groups, date, flat, balanced, least-artifact or entities; default: stratified-groups if examples have groups (group if all labels are hidden), else random.",
             autocompletion=complete_ways,
         ),
     ] = "",
@@ -59,30 +59,28 @@ def split(
         str, typer.Option(help="Shares (0.8,0.1,0.1) or counts (rest,500,500).")
     ] = "0.8,0.1,0.1",
     names: Annotated[
-        str | None, typer.Option(help="Names of the parts, when not train,dev,test or train,test.")
+        str | None, typer.Option(help="Names of the parts; default: train,dev,test or train,test.")
     ] = None,
     field: Annotated[
         list[str] | None,
         typer.Option(
-            help="The value to group, balance or date by: a meta value, an input or group; may be repeated."
+            help="The field to group, balance or date by: a metadata key, an input or group; may be repeated."
         ),
     ] = None,
-    question: Annotated[
-        str, typer.Option(help="The gold to look at, where there are several.")
-    ] = "",
+    question: Annotated[str, typer.Option(help="The gold to use, if there are several.")] = "",
     after: Annotated[
-        str, typer.Option(help="By date: all from this date on is for evaluation.")
+        str, typer.Option(help="By date: examples from this date on are for evaluation.")
     ] = "",
     unseen: Annotated[
         float,
         typer.Option(
-            help="By date: share of evaluation examples that are older but hold terms met nowhere else.",
+            help="By date: share of evaluation examples that are older but contain terms that occur nowhere else.",
             min=0,
             max=1,
         ),
     ] = 0.1,
     analyser: Annotated[
-        str, typer.Option(help="What cuts texts into words (ja, ko, …); blanks when left out.")
+        str, typer.Option(help="Tokeniser (ja, ko, …); default: split at spaces.")
     ] = "",
     scale: Annotated[str, typer.Option(help="Flat: lowest and highest score.")] = "0,5",
     bins: Annotated[int, typer.Option(help="Flat: number of bins.", min=2)] = 51,
@@ -98,7 +96,7 @@ def split(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Split a dataset, say what each part holds, and check what leaks from one into another."""
+    """Split a dataset, describe each part, and check for leaks between parts."""
     if dataset is None:
         from nikawa.splitting import splitters
 
@@ -141,7 +139,7 @@ def split(
 
 
 def parse_scale(text: str) -> tuple[float, float]:
-    """Parse `--scale LOW,HIGH`; raises BadInput unless they are two numbers, the lower first.
+    """Parse `--scale LOW,HIGH`; raise BadInput unless they are two numbers, the lower first.
 
     >>> parse_scale("0,5")
     (0.0, 5.0)
@@ -152,21 +150,21 @@ def parse_scale(text: str) -> tuple[float, float]:
         low, high = (float(word) for word in text.split(","))
     except ValueError:
         raise BadInput(
-            f"{text!r} is no scale", cure="write the lowest and the highest score: 0,5"
+            f"{text!r} is not a scale", cure="write the lowest and the highest score: 0,5"
         ) from None
     if not low < high:
-        raise BadInput(f"{text!r} is no scale", cure="the lowest score comes first")
+        raise BadInput(f"{text!r} is not a scale", cure="write the lowest score first")
     return low, high
 
 
 def show(report: SplitReport) -> None:
-    """What was left out, sizes by part, labels by part, then what leaks."""
+    """Print what was skipped, the sizes and labels of the parts, and the leaks."""
     for line in format_views(report.views):
-        echo(f"{line}: left out")
+        echo(f"{line}: skipped")
     if report.renamed:
         echo(
-            f"{report.renamed:,} examples share their id with one of another split;"
-            " the name of the split they come from is now before it"
+            f"{report.renamed:,} examples have an id that also occurs in another split;"
+            " their new ids begin with the name of their old split"
         )
     extra = list(dict.fromkeys(name for values in report.measured.values() for name in values))
     columns = ("part", "asked", "examples", *extra)
@@ -185,19 +183,19 @@ def show(report: SplitReport) -> None:
         values = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
         print_table(("leak", "where", "count", "note"), values, numbers=("count",))
         if any(leak.check == "broken-groups" for leak in report.leaks):
-            echo("to keep groups whole, split by them: --by group (--field names what makes one)")
+            echo("to keep groups whole, pass --by group (--field names the field of the groups)")
     else:
         echo("nothing leaks from one part into another")
     for finding in report.uneven or ():
         echo(f"warning: {finding.where}: {finding.note}", err=True)
     if report.uneven and report.by != "stratified-groups":
-        echo("to balance labels and keep groups whole: --by stratified-groups", err=True)
+        echo("to balance labels and keep groups whole, pass --by stratified-groups", err=True)
     if report.out is not None:
         echo(f"{sum(report.sizes.values()):,} examples written to {report.out}")
 
 
 def count_labels(report: SplitReport) -> list[tuple[str, ...]]:
-    """A row a label, a column a part."""
+    """Print one row per label, with one column per part."""
     keys = dict.fromkeys((q, k) for part in report.labels.values() for q in part for k in part[q])
     return [
         (

@@ -1,7 +1,7 @@
 """`nikawa stress`: do the answers change when the text does, and only when its meaning does?
 
-It takes two sets of answers, to original examples and to their perturbed versions, and reports how
-many answers stay, by operation and label, beside what people did.
+It compares answers to original examples with answers to their perturbed versions, and reports how
+many answers stay the same, by operation and label, next to the answers of people.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa stress test.jsonl perturbed/ --task jsick-stress-nli"
 MAX_ANSWERS_NAMED, MAX_ANSWER_CHARACTERS = 5, 60
-"""Unreadable answers named, and the characters shown of each."""
+"""Unreadable answers to show, and the characters of each."""
 
 
 def stress(
@@ -46,7 +46,7 @@ def stress(
     perturbed: Annotated[
         Path,
         typer.Argument(
-            help="Answers to the perturbed ones: a file, or a folder with a file a set (swap-o.jsonl, …)."
+            help="Answers to the perturbed examples: a file, or a folder with one file per set (swap-o.jsonl, …)."
         ),
     ],
     task: Annotated[
@@ -55,15 +55,15 @@ def stress(
     sets: Annotated[
         str | None,
         typer.Option(
-            help="The perturbed examples, as nikawa perturb wrote them; else the task's own dataset."
+            help="The perturbed examples that nikawa perturb wrote; default: those of the task's dataset."
         ),
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Leave out examples without an answer.")
+        bool, typer.Option("--partial", help="Skip examples without an answer.")
     ] = False,
     form: Annotated[
         str | None,
-        typer.Option(help="The form of the answer files, where their content does not tell."),
+        typer.Option(help="The form of the answer files, if it cannot be detected."),
     ] = None,
     resamples: Resamples = 10_000,
     seed: ResampleSeed = 0,
@@ -72,7 +72,7 @@ def stress(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare answers to originals and to their perturbed versions, beside those of people."""
+    """Compare answers to original examples and to their perturbed versions, and with people's answers."""
     from nikawa.analysis.stress import StressOptions
     from nikawa.analysis.stress import stress as run
 
@@ -83,7 +83,7 @@ def stress(
 
 
 def show(report: StressReport, style: str | None) -> None:
-    """One row an operation, then one an operation and case."""
+    """Print one row per operation, then one row per operation and case."""
     labels = list(dict.fromkeys(cell.gold for cell in report.cells if cell.gold))
     by_place = {(c.operation, c.case, c.gold): c for c in report.cells}
     name = "same" if report.measure == "same" else "Pearson"
@@ -116,7 +116,7 @@ def show(report: StressReport, style: str | None) -> None:
 
 
 def format_row(cell: StressCount, by_label: list[StressCount | None]) -> tuple[str, ...]:
-    """Format one operation: how often answers stay, overall and by label."""
+    """Format one operation: how often answers stay the same, overall and by label."""
     span = "" if cell.value is None else NO_INTERVAL
     if cell.low is not None and cell.high is not None:
         span = f"{cell.low:.1f} to {cell.high:.1f}"
@@ -135,8 +135,8 @@ def format_row(cell: StressCount, by_label: list[StressCount | None]) -> tuple[s
 
 
 def format_notes(report: StressReport) -> list[str]:
-    """Say what was left out of the comparison, and why."""
-    same = "Share of answers that stay the same (%), by the original's label and in all"
+    """Print what the comparison skipped, and why."""
+    same = "Share of answers that stay the same (%), by the original's label and overall"
     pearson = "Pearson correlation of the scores before and after (times 100)"
     notes = [
         f"{same if report.measure == 'same' else pearson}; scrambling should change none of them."
@@ -149,7 +149,7 @@ def format_notes(report: StressReport) -> list[str]:
         notes.append(f"No answers to: {', '.join(report.absent)}")
     if report.unread or report.left_out:
         notes.append(
-            f"{format_count(report.unread, 'answer')} could not be read, {format_count(report.left_out, 'example')} left out."
+            f"{format_count(report.unread, 'answer')} could not be read, {format_count(report.left_out, 'example')} skipped."
         )
     notes += [
         f"unreadable: {x.set}/{x.example}: {clip(repr(x.raw), MAX_ANSWER_CHARACTERS)} ({x.why})"
@@ -157,6 +157,6 @@ def format_notes(report: StressReport) -> list[str]:
     ]
     if len(report.unread_items) > MAX_ANSWERS_NAMED:
         notes.append(
-            f"unreadable: and {len(report.unread_items) - MAX_ANSWERS_NAMED:,} more (--json names all)"
+            f"unreadable: and {len(report.unread_items) - MAX_ANSWERS_NAMED:,} more (--json lists all)"
         )
     return notes

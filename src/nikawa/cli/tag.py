@@ -1,7 +1,7 @@
-"""`nikawa tag`: which phenomena the texts of a dataset show.
+"""`nikawa tag`: find linguistic phenomena in the texts of a dataset.
 
-Without a dataset it lists the tag packs; with `--pack` alone it holds the pack against its own test
-sentences, and the exit status is 1 when one fails.
+Without a dataset it lists the tag packs. With only `--pack` it tests the pack on its own test
+sentences; the exit status is 1 if one fails.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import Data, HiddenLabels, Json, Overwrite, Quiet, TableStyle
-from nikawa.cli.terminal.output import echo, print_json, print_rendered, print_table, progress_bar
+from nikawa.cli.terminal.output import (
+    echo,
+    format_count,
+    print_json,
+    print_rendered,
+    print_table,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from nikawa.tagging import Pack
@@ -22,35 +29,35 @@ if TYPE_CHECKING:
 PANEL = "Probe"
 EXAMPLE = "Example: nikawa tag mini-ja --pack jsick --out tagged"
 MAX_DIFFERENCES_SHOWN = 20
-"""Differences shown; all of them are in the JSON."""
+"""Differences to show; the JSON has all of them."""
 
 
 def tag(
     dataset: Annotated[
         str | None,
-        typer.Argument(help="A dataset, folder or records file; without one, the packs are shown."),
+        typer.Argument(
+            help="A dataset, folder or records file. Without one, the command lists the packs."
+        ),
     ] = None,
     pack: Annotated[
         str | None,
         typer.Option(
-            help="A tag pack by name or file (docs/tags.md); none counts the data's own tags."
+            help="A tag pack by name or file (docs/tags.md); `none` counts the existing tags."
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the tagged records to this file, or dataset folder.")
+        Path | None, typer.Option(help="Write the tagged records to this file or dataset folder.")
     ] = None,
     compare: Annotated[
         bool,
-        typer.Option(
-            "--compare", help="Tell how the tags found differ from those the data carries."
-        ),
+        typer.Option("--compare", help="Compare the new tags with the existing tags."),
     ] = False,
     instead: Annotated[
         bool,
-        typer.Option("--replace", help="Drop the tags the data carries instead of adding to them."),
+        typer.Option("--replace", help="Replace the existing tags instead of adding to them."),
     ] = False,
     inputs: Annotated[
-        list[str] | None, typer.Option("--input", help="Look at this input only; may be repeated.")
+        list[str] | None, typer.Option("--input", help="Tag only this input; may be repeated.")
     ] = None,
     hidden: HiddenLabels = False,
     overwrite: Overwrite = False,
@@ -82,7 +89,7 @@ def tag(
 
 
 def show(report: TagReport, style: str | None) -> None:
-    """The table by split, what was left out, and the comparison."""
+    """Print the table by split, the skipped examples, and the comparison."""
     splits = list(report.sizes)
     columns = ("tag", "short", "from", *splits, "total")
     rows: list[tuple[Any, ...]] = [
@@ -100,7 +107,7 @@ def show(report: TagReport, style: str | None) -> None:
     echo(f"{report.dataset}: {n:,} examples, {tagged:,} with at least one tag")
     if report.found:
         echo(
-            f"Found is what the pack {report.pack} lists; other words for the same stay untagged (docs/tags.md)"
+            f"The pack {report.pack} finds only the words it lists; other words stay untagged (docs/tags.md)"
         )
     for skipped in report.skipped[:MAX_DIFFERENCES_SHOWN]:
         echo(f"skipped {skipped.example}: {skipped.why}")
@@ -110,7 +117,7 @@ def show(report: TagReport, style: str | None) -> None:
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print how the pack's tags differ from those the data has."""
+    """Print how the pack's tags differ from the existing tags."""
     rows = [
         (tag, a.carried, a.found, a.both, a.carried - a.both, a.found - a.both)
         for tag, a in comparison.tags.items()
@@ -131,7 +138,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 
 def list_packs(json: bool) -> None:
-    """Print the tag packs that ship."""
+    """Print the included tag packs."""
     from nikawa.tagging import find_pack, pack_names
 
     packs = [find_pack(name) for name in pack_names()]
@@ -148,7 +155,7 @@ def _head(pack: Pack) -> dict[str, Any]:
 
 
 def show_pack(name: str, json: bool) -> None:
-    """Hold a pack against its own sentences; status 1 when one does not hold."""
+    """Test a pack on its own sentences; exit status 1 if one fails."""
     from nikawa.tagging import check_pack, find_pack
 
     pack = find_pack(name)
@@ -160,5 +167,7 @@ def show_pack(name: str, json: bool) -> None:
         print_table(("tag", "base", "pos", "before", "after", "hit", "miss"), rows)
         for fault in faults:
             echo(f"{fault.tag} {fault.base} {fault.pos}: {fault.what}  [{fault.analysis}]")
-        echo(f"{pack.name}: {len(pack.patterns)} patterns, {len(faults)} faults")
+        echo(
+            f"{pack.name}: {format_count(len(pack.patterns), 'pattern')}, {format_count(len(faults), 'fault')}"
+        )
     raise typer.Exit(int(bool(faults)))

@@ -1,7 +1,7 @@
-"""`nikawa tasks`: what can be asked, of which dataset, scored how.
+"""`nikawa tasks`: list the tasks, their datasets and their metrics.
 
-A task is a question asked of a dataset; the names listed here are what `nikawa score` and `nikawa
-run` take.
+A task is a question about the examples of a dataset. `nikawa score` and `nikawa run` take the names
+listed here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def tasks(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A task, a dataset, a suite or a dataset folder of your own; all when left out.",
+            help="A task, a dataset, a suite or the folder of a custom dataset; default: all.",
             autocompletion=complete_tasks,
         ),
     ] = None,

@@ -1,8 +1,7 @@
-"""`nikawa templates`: check, show and audit templates, review what was made from them.
+"""`nikawa templates`: check, show and audit templates, and review generated problems.
 
-`check` looks for faults in a template file, `show` prints one template with samples, `audit`
-computes the labels of a published dataset again, `review` hands problems to people as a sheet and
-reads it back.
+`check` finds faults in a template file. `show` prints one template with samples. `audit` recomputes
+the labels of a published dataset. `review` writes problems to a sheet for people and reads it back.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from nikawa.generation.show import TemplateView
 
 MAX_ROWS_NAMED = 5
-"""Rows named of each finding; all of them are in the JSON."""
+"""Rows to show of each finding; the JSON has all of them."""
 Templates = Annotated[
     str,
     typer.Argument(
@@ -41,9 +40,9 @@ PANEL = "Probe"
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb and its parts."""
+    """Attach the command and its subcommands."""
     templates = typer.Typer(
-        help="Check, show and audit templates; review what was made from them.",
+        help="Check, show and audit templates; review generated problems.",
         no_args_is_help=True,
     )
     templates.command("check", epilog="Example: nikawa templates check my-pack/templates.txt")(
@@ -60,13 +59,13 @@ def register(app: typer.Typer) -> None:
 def check(
     file: Templates,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Status 1 for warnings as well.")
+        bool, typer.Option("--strict", help="Exit with status 1 also for warnings.")
     ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for faults, each with line and column; status 1 when there is an error."""
+    """Find faults, each with line and column; exit status 1 if there is an error."""
     from nikawa.generation.check import check_templates as run
 
     with status(f"checking {file}", quiet or json):
@@ -84,10 +83,10 @@ def check(
 def show(
     id: Annotated[str, typer.Argument(help="The template's id.")],
     file: Annotated[
-        str | None, typer.Argument(help="A pack or template file; else the temporal pack.")
+        str | None, typer.Argument(help="A pack or template file; default: the temporal pack.")
     ] = None,
-    n: Annotated[int, typer.Option("-n", help="How many sample problems.", min=1)] = 3,
-    seed: Annotated[int, typer.Option(help="Other samples.")] = 0,
+    n: Annotated[int, typer.Option("-n", help="Number of sample problems.", min=1)] = 3,
+    seed: Annotated[int, typer.Option(help="Seed for the samples.")] = 0,
     data: Data = None,
     json: Json = False,
 ) -> None:
@@ -130,18 +129,18 @@ def audit(
     dataset: Annotated[
         str,
         typer.Argument(
-            help="What was made from them: jamp:train, a published .tsv, a records file."
+            help="Problems made from the templates: jamp:train, a published .tsv, a records file."
         ),
     ],
     compat: Annotated[
         bool,
-        typer.Option("--compat", help="Compute with the base-100 numbers of JAMP's own generator."),
+        typer.Option("--compat", help="Use the base-100 numbers of JAMP's generator."),
     ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Read problems back through their templates and compute the labels again; status 1 when one disagrees."""
+    """Parse problems with their templates and recompute the labels; exit status 1 if one disagrees."""
     from nikawa.generation.audit import audit_dataset as run
 
     with status(f"auditing {dataset}", quiet or json):
@@ -166,30 +165,33 @@ def review(
     ],
     export: Annotated[
         Path | None,
-        typer.Option(help="Write a sheet (.tsv) for people to fill, the doubtful first."),
+        typer.Option(help="Write a sheet (.tsv) for people to fill in, doubtful problems first."),
     ] = None,
     import_: Annotated[
-        Path | None, typer.Option("--import", help="Read the decisions of a filled sheet.")
+        Path | None, typer.Option("--import", help="Read the decisions from a completed sheet.")
     ] = None,
-    n: Annotated[int | None, typer.Option("-n", help="Rows of the sheet at most.", min=1)] = None,
+    n: Annotated[int | None, typer.Option("-n", help="Maximum rows of the sheet.", min=1)] = None,
     pack: Annotated[
-        str | None, typer.Option(help="The pack it was made from; else the one the data names.")
+        str | None,
+        typer.Option(
+            help="The pack the dataset was made from; default: the pack that the data names."
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the dataset without what was dropped.")
+        Path | None, typer.Option(help="Folder for the dataset without the dropped problems.")
     ] = None,
     overwrite: Overwrite = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Hand problems to people as a sheet (keep or drop, with one of three reasons), and take their decisions."""
+    """Write problems to a sheet for people (keep or drop, with one of three reasons), and apply their decisions."""
     from nikawa.errors import BadInput
     from nikawa.generation.review import apply_review
     from nikawa.generation.review import export_review as write
 
     if (export is None) == (import_ is None):
-        raise BadInput("a review is written or read", cure="give --export SHEET or --import SHEET")
+        raise BadInput("the sheet is missing", cure="pass --export SHEET or --import SHEET")
     with status(f"reviewing {dataset}", quiet or json):
         if export is not None:
             report = write(dataset, export, data=data, pack=pack, most=n, overwrite=overwrite)
@@ -210,7 +212,7 @@ def print_review(report: ReviewReport, exported: bool) -> None:
         echo(
             f"{format_count(report.rows, 'problem')} of {report.dataset} in {report.file}, {report.scored:,} were scored."
         )
-        echo("Fill the column decision with keep or drop, and reason where you drop.")
+        echo("Fill in the column decision (keep or drop), and the column reason if you drop.")
         return
     echo(
         f"{format_count(report.rows, 'decision')}: {report.kept:,} kept, {report.dropped:,} dropped."

@@ -1,10 +1,9 @@
-"""What a dataset file declares: its card, where its files lie, how they are read, which tasks it
-asks.
+"""The declaration of a dataset: its card, its files, its readers and its tasks.
 
-To add a dataset, write `PAPER/NAME.py` beside this file with `DATASET = Benchmark(...)`; the folder
-is scanned. Three things lie elsewhere: `upstream.json` pins the published files that `nikawa data
-fetch` brings (commit, checksum and size of each), `known.toml` of the paper's folder holds the
-problems that are known, and metrics are in `nikawa.metrics`.
+To add a dataset, write `PAPER/NAME.py` next to this file with `DATASET = Benchmark(...)`; the folder
+is scanned. Three things are elsewhere: `upstream.json` pins the published files that `nikawa data
+fetch` downloads (commit, checksum and size of each), `known.toml` in the paper's folder lists the
+known problems, and metrics are in `nikawa.metrics`.
 """
 
 from __future__ import annotations
@@ -28,15 +27,14 @@ class Source:
     """The published files of one split."""
 
     split: str
-    """The split's name here; empty where one file holds several (see `Benchmark.split_of`)."""
+    """The name of the split; empty if one file has several (see `Benchmark.split_of`)."""
     patterns: tuple[str, ...]
-    """Globs below the repository folder; the first that matches is taken, the newest version of it.
-    """
+    """Globs below the repository folder; the first that matches is used, in its newest version."""
     fallback: bool = False
-    """Read, one file of it, only where no other source of the dataset is here (raw data to be
+    """Whether the source is used only if no other source of the dataset is available (raw data that must be
     converted)."""
     holds: tuple[str, ...] = ()
-    """The splits of a file that holds several."""
+    """The splits of a file that has several."""
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -52,21 +50,21 @@ class RunProtocol:
     """
 
     learns_from: str = ""
-    """The dataset whose train and dev are used; its test is evaluated beside the dataset's own
+    """The dataset whose train and dev are used; its test is evaluated in addition to the dataset's own
     splits."""
     training_sets: tuple[str, ...] = ()
-    """Sets that are trained on in runs of their own, beside the run on the whole of train."""
+    """Sets for separate training runs, in addition to the run on the whole of train."""
     read_split: Callable[[str, Callable[[str], Examples], Sequence[str]], Examples] | None = None
-    """`read_split(split, read_file, splits_here)`: the examples of a split, where it is not simply
+    """`read_split(split, read_file, splits_here)`: the examples of a split that is not simply
     read from its file.
 
     `read_file` reads a split from its published file; `splits_here` are the splits whose files are
     here.
     """
     reported_on: str = "test"
-    """The split on which the field reports results where there is no test with labels here."""
+    """The split on which papers report results if the test labels are not published."""
     stand_in: str = ""
-    """The split that is evaluated where there is no test file; `read_split` makes it."""
+    """The split to evaluate if there is no test file; `read_split` makes it."""
     divide: Callable[[Sequence[str], Sequence[Example]], dict[str, list[Example]]] | None = None
     """`divide(training_sets, examples)`: named parts of an evaluated set, such as seen and unseen;
     scored one by one."""
@@ -74,10 +72,10 @@ class RunProtocol:
     """The cell of an example: those of a cell are alike, so one of each cell is held out for
     selection, not whole groups."""
     kept_whole: str = ""
-    """The `meta` key of what stays whole in folds, where that is more than a group."""
+    """The `meta` key of the unit that folds keep whole, if it is larger than a group."""
 
     def fold_unit(self, example: Example) -> str:
-        """What all examples of one fold unit share: they lie in the same fold."""
+        """The value that all examples of one fold unit share: they are in the same fold."""
         return str(example.meta[self.kept_whole]) if self.kept_whole else group_of(example)
 
 
@@ -86,18 +84,18 @@ class Benchmark:
     """A dataset with its tasks, as one file of this package declares it under the name `DATASET`."""
 
     name: str
-    """What users write; it must be the card's name, and no other dataset's."""
+    """The name that users write; it must be the name on the card, and unique."""
     language: str
     """`ja`, `ko`, `en`: which analyser and which form of metrics fit its texts."""
     repository: str
     """Key of the upstream repository and name of its folder below the data root; empty: embedded.
     """
     card: Card
-    """What people should know of it, for `nikawa data show` and every report."""
+    """The card, for `nikawa data show` and every report."""
     tasks: tuple[Task, ...]
     """The questions that its gold answers, with the metrics of the paper."""
     sources: tuple[Source, ...]
-    """Where its splits lie, in the order in which they are listed."""
+    """The files of its splits, in the order of the list."""
     read: Callable[[Path], Iterator[Example]]
     """The examples of one published file, in file order."""
     suite: str = ""
@@ -106,29 +104,29 @@ class Benchmark:
     suite_place: int = 0
     """Its place in the suite, counted from 1 as in the paper's tables."""
     further_files: tuple[str, ...] = ()
-    """Globs below the repository folder of what a fetch brings beside the files of `sources`."""
+    """Globs below the repository folder for files that a fetch downloads in addition to those of `sources`."""
     withdrawn: str = ""
-    """What a fetch cannot bring, for the note at its end."""
+    """Data that a fetch cannot download, for the note at its end."""
     instead_of_fetch: str = ""
-    """What to do where a fetch cannot help; `{folder}` is the folder of the repository."""
+    """The cure if a fetch cannot help; `{folder}` is the folder of the repository."""
     split_of: Callable[[Example], str] | None = None
-    """The split of an example, where one file holds several."""
+    """Returns the split of an example, if one file has several."""
     version_of: Callable[[Splits], str | None] | None = None
-    """The version, told from the content; None where the content does not tell."""
+    """Detect the version from the content; None if that is not possible."""
     judgements: Callable[[Path], Iterator[Judgement]] | None = None
     """Every published worker's answer, from the repository folder."""
     gold_judgements: Callable[[Path], Iterator[Judgement]] | None = None
-    """Those of the judgements that the published gold was made from, where it is not all."""
+    """The judgements that the published gold was made from, if not all."""
     find_problems: Callable[[Path, Dataset], Iterable[Finding]] | None = None
-    """What is special to this dataset's files, for `nikawa data check`."""
+    """Checks that are specific to this dataset's files, for `nikawa data check`."""
     by_design: tuple[KnownFinding, ...] = ()
-    """What `nikawa data check` finds and is as its authors meant it, however much of it there is:
-    no count is known of splits that a user may have and others may not."""
+    """Findings of `nikawa data check` that are by design, whatever their count: the count
+    depends on the splits that a user has."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Further names of splits, beside valid, validation and trial for dev."""
+    """Further names of splits, in addition to valid, validation and trial for dev."""
     sections: bool = False
-    """Whether a split comes in several files with ids of their own; ids that repeat, within a file
-    or over several, are for `find_problems` to report."""
+    """Whether a split has several files with their own ids; `find_problems` reports ids that repeat within a file
+    or across files."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
     protocol: RunProtocol = RunProtocol()
@@ -137,8 +135,8 @@ class Benchmark:
     """Whether it was made from templates, which `meta` names: a loose .tsv to audit is read as it
     is."""
     prompt_inputs: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
-    """The inputs as a prompt shows them, where the published ones hold marks that are made for
-    other models; None: as they are."""
+    """The inputs for a prompt, if the published inputs contain markup for
+    other models; None: unchanged."""
     folder: Path | None = None
     """The folder of the files of a dataset that comes inside another package; `repository` is empty
     then. None: the folder of the repository, or this package's own."""
@@ -154,9 +152,7 @@ class Benchmark:
 
 
 def hidden_origin(recipe: str, gold: Mapping[str, Any]) -> Origin | None:
-    """The origin of a published example: `hidden` where it has no gold, else there is nothing to
-    say.
-    """
+    """Return the origin of a published example: `hidden` if it has no gold, else None."""
     return None if gold else Origin(recipe=recipe, gold="hidden")
 
 
@@ -169,7 +165,7 @@ def report_examples(
     *,
     known: bool = False,
 ) -> Iterator[Finding]:
-    """One finding about examples of a split, counted with repetition; none where there are none."""
+    """Yield one finding about examples of a split, counted with repetition; nothing if there are no examples."""
     if examples:
         ids = dict.fromkeys(reference(dataset.name, split, example.id) for example in examples)
         yield Finding(

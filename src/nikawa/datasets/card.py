@@ -40,7 +40,7 @@ SETTABLE_FIELDS = (
     "workers_are",
     "source",
 )
-"""What a user may say of a dataset that has no card of its own."""
+"""Fields that a user may set for a dataset without a card."""
 
 
 class CardReport(Record, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class CardReport(Record, frozen=True, kw_only=True):
 
     path: str
     card: Card
-    """As it is now, with what it said before."""
+    """The card now, including its previous content."""
     unstated: tuple[str, ...]
     """Fields of which nothing is stated yet."""
 
@@ -58,23 +58,22 @@ def make_card(
 ) -> CardReport:
     """Write the card of a folder of splits.
 
-    With `overwrite` one that is there is completed and keeps what it says.
-
-    `stated` are fields that the user names, as `SETTABLE_FIELDS` has them. What nobody states is
+    With `overwrite`, an existing card is completed and keeps its fields.
+    `stated` are fields that the user sets, from `SETTABLE_FIELDS`. Other fields are
     marked as not stated.
     """
     if folder.exists():
         refuse_flat_tables(folder)
     if not folder.is_dir() or not split_files(folder):
-        cure = "name a folder with train.jsonl, dev.jsonl, test.jsonl or other splits in it"
+        cure = "pass a folder with train.jsonl, dev.jsonl, test.jsonl or other splits"
         raise BadInput(
-            "holds no split" if folder.is_dir() else "is no folder", file=folder, cure=cure
+            "holds no split" if folder.is_dir() else "is not a folder", file=folder, cure=cure
         )
     check_split_names(split_files(folder), folder)
     path = folder / CARD
     if path.exists() and not overwrite:
-        cure = "--overwrite adds the fields it lacks, and keeps what it says"
-        raise BadInput("exists already", file=path, cure=cure)
+        cure = "pass --overwrite to add the missing fields; existing fields stay"
+        raise BadInput("already exists", file=path, cure=cure)
     name = to_file_name(folder.resolve().name.replace(":", "-"))
     blank = blank_card(name, _guess_language(folder))
     before = read_fields(folder) if path.exists() else {}
@@ -102,22 +101,19 @@ def _guess_language(folder: Path) -> str:
 def fill_card(
     card: Card, stated: Mapping[str, str], facts: Mapping[str, str] | None = None
 ) -> Card:
-    """The card with `facts` that are known and, over them, what a user says.
+    """Return the card with known `facts` and the user's fields, which take precedence.
 
-    A new name is the title too.
-    Raises `BadInput` for a field that cannot be said, and for values that no card can have.
+    A new name is also the title. Raises `BadInput` for a field that cannot be set, and for invalid values.
     """
     for name in stated:
         if name not in SETTABLE_FIELDS:
-            raise BadInput(
-                f"a card has no {name!r} to be said", cure=suggest(name, SETTABLE_FIELDS)
-            )
+            raise BadInput(f"a card has no field {name!r}", cure=suggest(name, SETTABLE_FIELDS))
     values = {**msgspec.to_builtins(card), **(facts or {}), **stated}
     check_dataset_name(values["name"])
     if "name" in stated and card.title == card.name:
         values["title"] = stated.get("title", stated["name"])
     if faults := "; ".join(find_faults(values)):
-        raise BadInput(f"the card cannot be so: {faults}", cure=WHOLE_CARD)
+        raise BadInput(f"the card is not valid: {faults}", cure=WHOLE_CARD)
     return msgspec.convert(values, Card)
 
 
@@ -125,5 +121,5 @@ def check_dataset_name(name: str, file: Path | None = None) -> None:
     """Refuse a name that no dataset can have: it may name files, and a colon parts it from a split."""
     fault = "holds ':'" if ":" in name else find_name_fault(name)
     if fault:
-        what = f"{name!r} is no name of a dataset: it {fault}"
+        what = f"{name!r} cannot name a dataset: it {fault}"
         raise BadInput(what, file=file, cure="choose a name without it, such as my-nli")

@@ -1,9 +1,9 @@
-"""Custom datasets: what a folder or records file asks, told from the shape of its records.
+"""Custom datasets: infer the tasks of a folder or records file from the shape of its records.
 
 The question is the key of gold, the kind of task follows from inputs and gold (the table of
-docs/records.md), labels are those met in all splits. A dataset whose card has the name of a
-registered one is asked that one's questions. A folder whose labels are hidden says itself what it
-asks: its labels cannot tell.
+docs/records.md), and the labels are those of all splits. A dataset whose card has the name of a
+registered dataset has its tasks. A folder with hidden labels lists its tasks itself, because they cannot be
+inferred from labels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHAPES_PAGE = "docs/records.md shows the shapes of tasks"
 NLI = ("entailment", "contradiction", "neutral")
 """The order of inference labels, as in the papers' tables."""
 NO_RELATION = "no_relation"
-"""The relation that is none: it comes first, where F1 leaves it out."""
+"""The label for no relation: it comes first, and F1 ignores it."""
 SHAPES: Mapping[Kind, tuple[str, ...]] = {
     "relation": ("text", "subject", "object"),
     "tree": ("text", "words"),
@@ -40,7 +40,7 @@ SHAPES: Mapping[Kind, tuple[str, ...]] = {
     "similarity": ("sentence1", "sentence2"),
     "text": ("text",),
 }
-"""Kind to the inputs that tell it, the more telling first."""
+"""Kind to the inputs that identify it, the most specific first."""
 USUAL_METRICS: Mapping[Kind, tuple[str, ...]] = {
     "text": ("accuracy", "macro-f1"),
     "inference": ("accuracy", "macro-f1"),
@@ -68,19 +68,17 @@ def is_custom(dataset: str) -> bool:
 
 
 def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
-    """The tasks of a dataset folder or records file, in the order their questions are met.
+    """Return the tasks of a dataset folder or records file, in the order of their questions.
 
-    Each is named after the file or folder, with the question where there are several; its dataset
-    is the path.
-
-    Raises `BadInput` where no gold has a shape that is known, or the gold of one question has
+    Each is named after the file or folder, with the question if there are several; its dataset
+    is the path. Raises `BadInput` if no gold has a known shape, or if the gold of one question has
     several.
     """
     place = str(Path(path))
     place = place if place not in benchmarks() else f"./{place}"
     if ":" in place:
         raise BadInput(
-            "has a colon in its name, which parts a dataset from its split",
+            "has a colon in its name; a colon separates a dataset from its split",
             file=place,
             cure="rename it",
         )
@@ -113,7 +111,7 @@ def group_by_question(dataset: Dataset) -> ByQuestion:
 
 
 def registered_tasks(dataset: Dataset, by_question: ByQuestion) -> Iterator[Task]:
-    """The tasks of the registered dataset that the card names, where the records fit them."""
+    """Return the tasks of the registered dataset that the card names, if the records fit them."""
     if dataset.card.name not in benchmarks():
         return
     for task in benchmarks()[dataset.card.name].tasks:
@@ -135,7 +133,7 @@ def inferred_tasks(dataset: Dataset, by_question: ByQuestion, place: str) -> Ite
                 shape = "has another shape" if other is None else f"is {other}"
                 shapes.append(f"{split}/{example.id} {shape}")
             what = f"the gold {question!r} has several shapes: {', '.join(shapes)}"
-            cure = f"keep one kind of task a question; {SHAPES_PAGE}"
+            cure = f"use one kind of task per question; {SHAPES_PAGE}"
             raise BadInput(what, file=place, cure=cure)
         examples = [example for _, example in kinds[kind]]
         labels = labels_of(kind, question, examples)
@@ -154,11 +152,11 @@ def inferred_tasks(dataset: Dataset, by_question: ByQuestion, place: str) -> Ite
 
 def _no_tasks(by_question: ByQuestion, place: str) -> BadInput:
     if not by_question:
-        cure = "add gold to its records: nikawa aggregate makes it from judgements"
-        return BadInput("has no gold, so nothing can be asked of it", file=place, cure=cure)
+        cure = "add gold to its records; nikawa aggregate makes gold from judgements"
+        return BadInput("has no gold, so it has no task", file=place, cure=cure)
     question, kinds = next(iter(by_question.items()))
     split, example = kinds[None][0]
-    what = f"no kind of task has the inputs {', '.join(example.inputs)} and such a {question!r} as {split}/{example.id}"
+    what = f"no kind of task has the inputs {', '.join(example.inputs)} and the gold {question!r} of {split}/{example.id}"
     return BadInput(what, file=place, cure=SHAPES_PAGE)
 
 
@@ -197,7 +195,7 @@ def divide_by_marks(
 
 
 def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None:
-    """The kind of task that has such inputs and such gold; None where it has no shape known here.
+    """Return the kind of task with such inputs and gold, or None for an unknown shape.
 
     >>> kind_of({"premise": "…", "hypothesis": "…"}, "label", "neutral")
     'inference'
@@ -205,7 +203,7 @@ def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None
     shape = next(
         (kind for kind, names in SHAPES.items() if all(name in inputs for name in names)), None
     )
-    if shape is None or question == "binary":  # a similarity cut in two, told beside it
+    if shape is None or question == "binary":  # a binary version of a similarity
         return None
     if shape in ("inference", "similarity"):
         if isinstance(value, str):
@@ -244,7 +242,7 @@ def inputs_of(kind: Kind, examples: Sequence[Example]) -> tuple[str, ...]:
 
 
 def labels_of(kind: Kind, question: str, examples: Iterable[Example]) -> tuple[str, ...]:
-    """The labels met, in the usual order where there is one."""
+    """Return the labels that occur, in the usual order if there is one."""
     golds = (example.gold[question] for example in examples)
     if kind in ("text", "inference", "relation"):
         met = set(golds)
@@ -259,7 +257,7 @@ def labels_of(kind: Kind, question: str, examples: Iterable[Example]) -> tuple[s
 
 
 def scale_of(values: Sequence[float]) -> tuple[float, float]:
-    """The usual scale that holds all scores: 0 or 1 to 1 or 5; else their own bounds.
+    """Return the usual scale that covers all scores: 0 or 1 to 1 or 5; else their own bounds.
 
     >>> scale_of([0.5, 3.2]), scale_of([0.1, 0.9]), scale_of([1, 7])
     ((0.0, 5.0), (0.0, 1.0), (1.0, 7.0))

@@ -1,8 +1,8 @@
-"""Give a dataset to other tools: a dataset folder, Parquet, a Hugging Face folder, Croissant
+"""Export a dataset for other tools: a dataset folder, Parquet, a Hugging Face folder, Croissant
 metadata.
 
-The folder appears whole or not at all. An export leaves a list of its files with their hashes, and
-replaces nothing else: neither somebody's own file nor a card that somebody has worked on since.
+The folder is written completely or not at all. An export writes a list of its files with their hashes, and
+replaces only those: never a user's own file or a card that was edited since.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from nikawa.io.json import encode_json, read_json
 from nikawa.records import Dataset, Record, Task
 
 FORMATS = ("jsonl", "parquet", "hf", "croissant")
-"""What `nikawa data export --to` takes."""
+"""The values of `nikawa data export --to`."""
 MANIFEST = ".nikawa-export.json"
-"""The file that lists what an export wrote."""
+"""The file that lists the files of an export."""
 
 
 class Manifest(Record, frozen=True, kw_only=True):
-    """What an export wrote."""
+    """The files of an export."""
 
     files: dict[str, str]
     """Path below the folder, with `/` between its parts, to SHA-256."""
@@ -40,13 +40,13 @@ def export(
     out: Path,
     *,
     overwrite: bool = False,
-    beside: Mapping[str, bytes] | None = None,
+    extra_files: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write `dataset` to the folder `out` in one of `FORMATS`; labels that are hidden stay behind.
+    """Write `dataset` to the folder `out` in one of `FORMATS`, without hidden labels.
 
-    `beside` are further files of a dataset folder, name to content.
+    `extra_files` are further files of a dataset folder, name to content.
 
-    Raises `BadInput` where `out` holds a file that no export wrote, or one that was changed since,
+    Raises `BadInput` if `out` contains a file that an export did not write, or one that was changed since,
     even with `overwrite`.
     """
     if to not in FORMATS:
@@ -57,7 +57,7 @@ def export(
     public = remove_hidden_labels(hide_inherited(dataset))
     with atomic_folder(out, overwrite=overwrite) as folder:
         if to in ("jsonl", "parquet"):
-            write_folder(public, folder, suffix=f".{to}", beside=beside)
+            write_folder(public, folder, suffix=f".{to}", extra_files=extra_files)
         else:
             layout = lay_out(public)
             write_hf(public, tasks, layout, folder)
@@ -69,7 +69,7 @@ def export(
 
 
 def files_in(folder: Path) -> list[str]:
-    """All that lies below `folder` but is no folder itself (a link to one is none), by its path
+    """Return everything below `folder` that is not a folder (a link to a folder is not one), by its path
     below it.
     """
     paths: list[str] = []
@@ -81,7 +81,7 @@ def files_in(folder: Path) -> list[str]:
 
 
 def refuse_strangers(folder: Path) -> None:
-    """Refuse to replace what no export wrote."""
+    """Refuse to replace files that an export did not write."""
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", file=folder, cure="choose another name")
     manifest = folder / MANIFEST
@@ -89,7 +89,9 @@ def refuse_strangers(folder: Path) -> None:
     cure = "move it away, or choose another folder"
     for name in files_in(folder):
         if name not in (MANIFEST, *exported):
-            raise BadInput(f"holds {name!r}, which no export wrote", file=folder, cure=cure)
+            raise BadInput(
+                f"contains {name!r}, which an export did not write", file=folder, cure=cure
+            )
         if name in exported and sha256(folder / name) != exported[name]:
-            what = f"holds {name!r}, which was changed since it was exported"
+            what = f"contains {name!r}, which was changed after the export"
             raise BadInput(what, file=folder, cure=cure)

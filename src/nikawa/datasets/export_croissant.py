@@ -1,4 +1,4 @@
-"""Croissant 1.1 metadata (MLCommons) beside the Parquet files: every file with its hash, every
+"""Croissant 1.1 metadata (MLCommons) for the Parquet files: every file with its hash, every
 column with its type.
 """
 
@@ -84,7 +84,7 @@ TYPES = {
 
 
 def write_croissant(dataset: Dataset, layout: Layout, folder: Path) -> None:
-    """Write `croissant.json` for the files that lie in `folder` already."""
+    """Write `croissant.json` for the files in `folder`."""
     text = json.dumps(metadata(dataset, layout, folder), ensure_ascii=False, indent=2)
     with atomic_write(folder / CROISSANT) as stream:
         stream.write(f"{text}\n".encode())
@@ -115,7 +115,7 @@ def metadata(dataset: Dataset, layout: Layout, folder: Path) -> dict[str, Any]:
 
 
 def describe_card(card: Card) -> dict[str, Any]:
-    """The part of the document that says what the card says, in the words of schema.org and
+    """Return the part of the document with the content of the card, in the terms of schema.org and
     Croissant RAI.
     """
     tag = licence_tag(card.licence)
@@ -137,7 +137,7 @@ def describe_card(card: Card) -> dict[str, Any]:
 
 
 def licence_url(tag: str) -> str:
-    """Where a known licence is to be read.
+    """Return the address of a known licence.
 
     >>> licence_url("cc-by-sa-4.0")
     'https://creativecommons.org/licenses/by-sa/4.0/'
@@ -149,9 +149,9 @@ def licence_url(tag: str) -> str:
 
 
 def three_part_version(version: str) -> str:
-    """Versions have three numbers there: `1.3` is `1.3.0`.
+    """Return a version with three numbers: `1.3` is `1.3.0`.
 
-    One that is not of numbers is left as it is.
+    A version that is not numeric stays as it is.
     """
     parts = version.removeprefix("v").split(".")
     if not all(part.isdigit() for part in parts) or len(parts) > 3:
@@ -174,7 +174,7 @@ def describe_file(split: str, folder: Path) -> dict[str, Any]:
 
 
 def describe_column(split: str, column: Column) -> dict[str, Any]:
-    """The entry of a column; one that holds mappings has a sub-field for each of their keys."""
+    """Return the entry of a column; a column of mappings has one sub-field per key."""
     place = f"{split}/{column.name}"
     source = {"fileObject": {"@id": f"{split}.parquet"}, "extract": {"column": column.name}}
     head = {"@type": "cr:Field", "@id": place, "name": column.name, "description": column.source}
@@ -208,9 +208,9 @@ def _array(depth: int) -> dict[str, Any]:
 
 
 def sha256(path: Path) -> str:
-    """The hash of a file's content.
+    """Return the hash of a file's content.
 
-    Of what cannot be read, such as a link that leads nowhere, nothing.
+    Returns an empty text if it cannot be read, such as a broken link.
     """
     try:
         with open_packed(path) as stream:

@@ -1,7 +1,7 @@
-"""A folder that Hugging Face `datasets.load_dataset` takes as it is: Parquet below `data/`,
+"""A folder for Hugging Face `datasets.load_dataset`: Parquet below `data/`,
 README.md with front matter.
 
-Other tools see tables: plain column names, one type a column over all splits, and their own names
+The layout is a table: plain column names, one type per column over all splits, and the hub's names
 of splits.
 """
 
@@ -21,12 +21,12 @@ from nikawa.io.shapes import ListOf, Shape, Struct, column_shape
 from nikawa.records import Card, Dataset, Kind, Task
 
 SPLIT_NAMES = {"dev": "validation", "all": "full"}
-"""What others call our splits; `all` means every split together there."""
+"""The hub's names of splits; `all` means all splits together there."""
 FIXED = ("id", "group", "tags", "origin")
 """Columns that every example may have, under these names."""
 DATA, README = "data", "README.md"
 BUILT = "made here: nikawa build"
-"""How the homepage of a dataset begins that a build made."""
+"""The prefix of the homepage of a dataset that a build made."""
 
 CATEGORIES: dict[Kind, str] = {
     "text": "text-classification",
@@ -48,7 +48,7 @@ SIZES = (
 )
 """Upper bounds of examples to the size classes of the Hugging Face hub."""
 LICENCES = ("apache-2.0", "mit", "bsd-3-clause", "bsd-2-clause", "cc0-1.0")
-"""Identifiers of the hub that are known here, beside those of Creative Commons."""
+"""Known licence identifiers of the hub, in addition to those of Creative Commons."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def write_hf(dataset: Dataset, tasks: Sequence[Task], layout: Layout, folder: Pa
 
 
 def data_file(split: str) -> str:
-    """Where the data of a split lies below the folder."""
+    """Return the path of a split's data below the folder."""
     return f"{DATA}/{split}.parquet"
 
 
@@ -251,7 +251,7 @@ def is_built(card: Card) -> bool:
 
 
 def procedure_note(card: Card) -> str:
-    """What a dataset made here says in the place of a citation."""
+    """Return the text of a dataset made by Nikawa in place of a citation."""
     return f"This is a dataset of its own, {card.name} {card.version}, made by the procedure of: {card.citation}"
 
 

@@ -1,7 +1,7 @@
-"""Fetch the published files from pinned revisions, each verified before it is put in place.
+"""Fetch the published files from pinned revisions; each is verified before it is installed.
 
-A file grows as `NAME.part` beside its target and is renamed only when its git blob id is right, so
-an interrupted fetch takes up where it stopped and a wrong file never looks like a right one.
+A file grows as `NAME.part` next to its target and is renamed only if its git blob id is correct, so
+an interrupted fetch resumes where it stopped and a wrong file never looks like a correct one.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from nikawa.records import Record
 CHUNK_BYTES = 1 << 18
 AGENT = "nikawa"
 MAX_BYTES_OF_UNKNOWN = 512 * 10**6
-"""Bytes after which a file whose size is not known is taken for something else."""
+"""Maximum bytes of a file whose size is not known."""
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same request may succeed."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """What to bring, and how patiently."""
+    """The file to download, and the timeouts."""
 
     url: str
     part: Path
     """The file that grows; it is renamed by the caller when it is whole and right."""
     size: int | None
-    """Bytes it should have; None where that is not pinned."""
+    """Its expected bytes; None if not pinned."""
     timeout: float
-    """Seconds without a byte after which a request is given up."""
+    """Seconds without data after which a request fails."""
     tries: int
     """Requests in a row that may bring nothing."""
     sleep: Callable[[float], None]
     setting: str = ""
-    """The setting the address comes from, where the user chose it: `--base` or a variable."""
+    """The setting of the address, if the user chose it: `--base` or a variable."""
 
     @property
     def limit(self) -> int:
@@ -56,7 +56,7 @@ class Download:
 
     @property
     def cure(self) -> str:
-        """What to look at when the address gives nothing."""
+        """The cure if the address does not work."""
         return (
             f"check {self.setting}, or fetch again later" if self.setting else "fetch again later"
         )
@@ -73,7 +73,7 @@ class TransferBreak(Exception):
 def download(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
     """Fill the `.part`; an interruption is waited out 1, 2, 4, … seconds.
 
-    Progress starts the count anew.
+    Progress restarts the count.
     """
     left, pause = job.tries, 1.0
     while True:
@@ -87,7 +87,7 @@ def download(job: Download, on_progress: Callable[[int, int | None], None]) -> N
             if left <= 0:
                 raise Unreachable(
                     f"{job.url} could not be fetched ({problem})",
-                    cure=f"what has come is kept; {job.cure}",
+                    cure=f"the downloaded part is kept; {job.cure}",
                 ) from None
             job.sleep(pause)
             pause *= 2
@@ -98,9 +98,9 @@ def _bytes_here(job: Download) -> int:
 
 
 def attempt_download(job: Download, on_progress: Callable[[int, int | None], None]) -> None:
-    """One request, taking up where the `.part` ends.
+    """Send one request, which resumes at the end of the `.part` file.
 
-    Raises `TransferBreak` where another try may help.
+    Raises `TransferBreak` if another attempt may help.
     """
     have = _bytes_here(job)
     if job.size is not None and have >= job.size:
@@ -123,7 +123,9 @@ def attempt_download(job: Download, on_progress: Callable[[int, int | None], Non
         ValueError,
         http.client.InvalidURL,
     ) as problem:  # of a redirection, or of what no one can look up
-        raise BadInput(f"{job.url} leads to no address ({problem})", cure=job.cure) from None
+        raise BadInput(
+            f"{job.url} redirects to an invalid address ({problem})", cure=job.cure
+        ) from None
     except (
         http.client.HTTPException,
         urllib.error.URLError,
@@ -135,8 +137,8 @@ def attempt_download(job: Download, on_progress: Callable[[int, int | None], Non
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Closes the answer that sends elsewhere also where elsewhere is no address, which Python
-    forgets.
+    """Close a redirect response also if its target is not an address, which Python
+    does not do.
     """
 
     def http_error_302(
@@ -171,7 +173,7 @@ def copy_response(
     start: int,
     on_progress: Callable[[int, int | None], None],
 ) -> None:
-    """Append to the part, or begin it anew where the server sends the whole file."""
+    """Append to the part, or restart it if the server sends the whole file."""
     length = response.headers.get("Content-Length") or ""
     makes_sense = length.isascii() and length.isdigit() and len(length) < 20
     total = start + int(length) if makes_sense else job.size
@@ -189,7 +191,7 @@ def copy_response(
         out.flush()
         os.fsync(out.fileno())
     if total is not None and done < total:
-        raise TransferBreak(f"{done} of {total} bytes came")
+        raise TransferBreak(f"{done} of {total} bytes arrived")
 
 
 def _too_long(job: Download) -> BadInput:
@@ -200,7 +202,7 @@ def _too_long(job: Download) -> BadInput:
         if job.size is None
         else f"more than the {job.size:,} bytes it should have"
     )
-    return BadInput(f"{job.url} brings {what}", cure=f"nothing was kept; {job.cure}")
+    return BadInput(f"{job.url} sends {what}", cure=f"nothing was kept; {job.cure}")
 
 
 def _read_chunk(response: http.client.HTTPResponse) -> bytes:
@@ -226,18 +228,20 @@ class DiskFault(BadInput):
 
 
 def disk_fault(problem: OSError, target: Path) -> DiskFault:
-    """What a fault of the file system means; the part stays, so that nothing is fetched twice."""
+    """Explain an error of the file system; the part stays, so that nothing is fetched twice."""
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        cure = "make room and fetch again: what has come is kept"
+        cure = "free some space and fetch again; the downloaded part is kept"
         return DiskFault("the disk is full", file=target, cure=cure)
     if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
         return DiskFault(
-            "may not be written", file=target, cure="check permissions, or name another --data"
+            "cannot be written: permission denied",
+            file=target,
+            cure="check the permissions, or pass another --data",
         )
     return DiskFault(
         f"cannot be written ({problem.strerror or problem})",
         file=target,
-        cure="name another --data",
+        cure="pass another --data",
     )
 
 
@@ -247,17 +251,17 @@ BASE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 MAX_SILENT_FILES = 3
 """Files in a row a server may fail on before the rest are not asked for."""
 MAX_FAILURES_NAMED = 5
-"""Failures that are named one by one."""
+"""Maximum failures to list."""
 MAX_REASON_CHARS = 90
-"""Most characters of the reason given for each."""
+"""Maximum characters of the reason for each."""
 
 Outcome = Literal["fetched", "present"]
 Progress = Callable[[str, int, int | None], None]
-"""Called with a file's place, the bytes that are here, and all its bytes where they are known."""
+"""Called with a file's place, the bytes so far, and its total bytes if known."""
 
 
 class FetchedFile(Record, frozen=True, kw_only=True):
-    """What became of one published file."""
+    """The outcome of one published file."""
 
     place: str
     """Repository folder and path below the data root."""
@@ -267,16 +271,16 @@ class FetchedFile(Record, frozen=True, kw_only=True):
 
 
 class FetchReport(Record, frozen=True, kw_only=True):
-    """What a fetch brought, and what it cannot bring."""
+    """The files that a fetch downloaded, and those that it cannot download."""
 
     files: tuple[FetchedFile, ...]
     notes: tuple[str, ...] = ()
-    """What cannot be fetched, such as data that was withdrawn."""
+    """Data that cannot be fetched, such as withdrawn data."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long to wait, and how often to try a server that fails without bringing anything."""
+    """The timeout, and the number of attempts for a server that sends nothing."""
 
     timeout: float = 60.0
     tries: int = 5
@@ -293,15 +297,17 @@ def fetch(
     on_progress: Progress | None = None,
     retry: RetryPolicy | None = None,
 ) -> FetchReport:
-    """Fetch a dataset, a suite or `all` below the data root; what is there and right is left alone.
+    """Fetch a dataset, a suite or `all` below the data root; correct files stay as they are.
 
     `base` is a template with {repository}, {commit}, {folder} and {path}, or a prefix of the same
-    layout as the default; else `NIKAWA_UPSTREAM` is taken. A file that fails does not keep the
-    others from coming.
+    layout as the default; without it, `NIKAWA_UPSTREAM` is used. A file that fails does not stop the
+    others.
     """
     root, names = data_root(data), datasets_of(name)
     if not names:
-        return FetchReport(files=(), notes=(f"{name} comes with Nikawa, nothing to fetch",))
+        return FetchReport(
+            files=(), notes=(f"{name} is included in Nikawa; there is nothing to fetch",)
+        )
     files_to_bring = {file.place: file for dataset in names for file in pinned_files(dataset)}
     settings = FetchSettings(
         root,
@@ -351,7 +357,9 @@ def summarise_failures(failed: Mapping[str, BadInput], arrived: int, total: int)
     reasons = []
     for place, problem in islice(failed.items(), MAX_FAILURES_NAMED):
         first, _, rest = problem.what.partition(" ")
-        reason = rest if "://" in first else problem.what  # the place tells the address already
+        reason = (
+            rest if "://" in first else problem.what
+        )  # the place already identifies the address
         reasons.append(f"{place} ({clip(reason, MAX_REASON_CHARS)})")
     more = (
         f", and {len(failed) - MAX_FAILURES_NAMED} more" if len(failed) > MAX_FAILURES_NAMED else ""
@@ -367,7 +375,7 @@ def summarise_failures(failed: Mapping[str, BadInput], arrived: int, total: int)
 
 @dataclass(frozen=True)
 class FetchSettings:
-    """What all files of one fetch have in common."""
+    """The settings that all files of one fetch share."""
 
     root: Path
     """The data root."""
@@ -384,7 +392,7 @@ def datasets_of(name: str) -> Sequence[str]:
 
     `all` is every one, an embedded dataset or suite none.
 
-    `jsick` is a dataset and a suite; the suite is meant, since its datasets lie in one repository
+    `jsick` is a dataset and a suite; here it means the suite, because its datasets are in one repository
     and the stress sets are of little use without the pairs they were made from.
 
     >>> datasets_of("jsick"), datasets_of("jsts"), datasets_of("mini-ja")
@@ -413,8 +421,8 @@ def fetch_file(file: Upstream, settings: FetchSettings) -> FetchedFile:
                 settings.on_progress(file.place, size, size)
                 return FetchedFile(place=file.place, outcome="present", bytes=size)
             if not settings.overwrite or not target.is_file():
-                what = f"is here but is not the published file of {file.repository} at {file.commit[:7]}"
-                raise BadInput(what, file=target, cure="move it away, or say --overwrite")
+                what = f"exists but differs from the published file of {file.repository} at {file.commit[:7]}"
+                raise BadInput(what, file=target, cure="move it away, or pass --overwrite")
         target.parent.mkdir(parents=True, exist_ok=True)
         return download_verified(file, target, settings)
     except OSError as problem:
@@ -431,9 +439,9 @@ def folder_of(file: Upstream, root: Path) -> Path:
 
 
 def download_verified(file: Upstream, target: Path, settings: FetchSettings) -> FetchedFile:
-    """Download a file and put it in place.
+    """Download a file and install it.
 
-    Where a part was left behind, a wrong checksum is tried once more.
+    If there was an earlier part, a wrong checksum leads to one more attempt.
     """
     part = target.with_name(target.name + ".part")
     retry = settings.retry
@@ -456,7 +464,7 @@ def download_verified(file: Upstream, target: Path, settings: FetchSettings) -> 
     raise BadInput(
         f"{job.url} does not have the checksum of the published file",
         file=target,
-        cure=f"nothing was put in place; {job.cure}",
+        cure=f"nothing was installed; {job.cure}",
     )
 
 
@@ -471,11 +479,11 @@ def url_of(file: Upstream, base: str | None = None) -> str:
     try:
         url = base.format(path=quote(file.path), **fields)
     except (KeyError, IndexError, ValueError):
-        cure = f"a template may hold {{repository}}, {{commit}}, {{folder}} and {{path}}; check {setting}"
+        cure = f"a template may contain {{repository}}, {{commit}}, {{folder}} and {{path}}; check {setting}"
         raise BadInput(f"{base!r} is not an address to fetch from", cure=cure) from None
     if not url.startswith(("http://", "https://")):
         raise BadInput(
-            f"{url} is not an http address", cure=f"check {setting}: http:// or https:// is needed"
+            f"{url} is not an http address", cure=f"check {setting}: write http:// or https://"
         )
     fault = ""
     try:
@@ -487,7 +495,7 @@ def url_of(file: Upstream, base: str | None = None) -> str:
         if not host:
             fault = "it names no server"
         elif not url.isascii() or not url.isprintable() or " " in url:
-            fault = "it holds characters no address has"
+            fault = "it has invalid characters"
     if fault:
         raise BadInput(f"{url} is not an address ({fault})", cure=f"check {setting}")
     return url

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def to_pandas(dataset: Dataset) -> pandas.DataFrame:
-    """One row an example, in the order of the splits, whose names are the first column."""
+    """Return one row per example, in the order of the splits, with the split in the first column."""
     layout = lay_out(dataset)
     names = [column.name for column in layout.columns]
     rows = [
@@ -32,10 +32,10 @@ def to_pandas(dataset: Dataset) -> pandas.DataFrame:
 
 
 def to_hf(dataset: Dataset) -> Any:
-    """A `datasets.DatasetDict`; raises `MissingExtra` where the package is not installed.
+    """Return a `datasets.DatasetDict`; raise `MissingExtra` if the package is not installed.
 
-    It is read from Parquet files in a temporary folder, which the code of the export writes, so that every column has the
-    type that the export gives it. Split names are those of Hugging Face, as in the export: `dev` is `validation`.
+    The code of the export writes Parquet files to a temporary folder, so that every column has the same type as in an
+    export. Split names are those of Hugging Face: `dev` is `validation`.
     """
     try:
         import datasets

@@ -1,11 +1,10 @@
-"""Hidden labels: they are removed from what a command reads, unless whoever holds them asks.
+"""Hidden labels: remove them from the input of a command, unless their owner asks for them.
 
 `load`, `peek` and `open_stream` remove them by default; `hidden=True` keeps them, still marked.
 
-A label that is hidden on an example is hidden on what was made from it, whoever hid it, when, and
-wherever both lie. Originals are looked for in the dataset itself; those of another name among the
-registered datasets and, as dataset folder or records file, beside the one at hand, a folder higher,
-and in the working folder.
+A label that is hidden on an example is also hidden on every example made from it, wherever both are.
+Originals are searched in the dataset itself; those of another dataset among the registered datasets and,
+as dataset folder or records file, next to the current one, one folder up, and in the working directory.
 
 With a label goes what repeats it. A field of the meta is removed from every hidden example where its
 name holds the name of the question, or where on any hidden example of the dataset it says what a
@@ -32,7 +31,7 @@ from nikawa.records import Card, Dataset, Example, Span, reference
 from nikawa.spec import name_and_split
 
 INHERITED_META = "inherited_"
-"""What keys of `meta` begin with that hold the label of a parent."""
+"""The prefix of `meta` keys with the label of a parent."""
 
 SplitExamples = Iterable[tuple[str, Example]]
 """Each example with the name of its split."""
@@ -42,17 +41,17 @@ ReadDataset = Callable[[str], Dataset]
 
 @dataclass
 class ExampleSource:
-    """Examples that can be passed over several times, and where they come from."""
+    """Examples that can be iterated several times, and their source."""
 
     pairs: Callable[[], SplitExamples]
     """Begins a new pass."""
     names: frozenset[str]
-    """What references call the dataset."""
+    """The name of the dataset in references."""
     splits: frozenset[str]
     place: Path | None = None
-    """The file or folder; without it originals are looked for in the dataset alone."""
+    """The file or folder; without it, originals are searched only in the dataset."""
     read: ReadDataset | None = None
-    """How originals that lie elsewhere are read."""
+    """Reads originals of other datasets."""
 
     @classmethod
     def of_dataset(
@@ -73,16 +72,16 @@ class ExampleSource:
 
 @dataclass
 class Cover:
-    """Which examples of a dataset are hidden, and what would give their labels away."""
+    """The hidden examples of a dataset, and the fields that would reveal their labels."""
 
     hidden: set[str] = field(default_factory=set)
-    """References of the hidden examples, full ones and ids alone."""
+    """References of the hidden examples, and their ids."""
     questions: set[str] = field(default_factory=set)
-    """What hidden labels answer."""
+    """The questions of hidden labels."""
     values: set[str | float] = field(default_factory=set)
-    """What hidden labels say: texts, and numbers that are not whole."""
+    """The values of hidden labels: texts, and numbers that are not whole."""
     fields: set[str] = field(default_factory=set)
-    """Keys of the meta that hold one of these values on a hidden example."""
+    """Metadata keys that have one of these values on a hidden example."""
 
     @classmethod
     def over(cls, source: ExampleSource) -> Cover:
@@ -109,13 +108,13 @@ class Cover:
         return replace(example, origin=replace(origin, gold="hidden"))
 
     def remove(self, example: Example) -> Example:
-        """The example, marked, and without its label and what repeats it if it is hidden."""
+        """Return the example with its mark; if it is hidden, without its label and the fields that repeat it."""
         example = self.mark(example)
         origin = example.origin
         if origin is None:
             return example
         if not example.hidden:
-            # Its own label may be seen, but the meta may hold that of a hidden parent.
+            # Its own label is public, but the metadata may contain that of a hidden parent.
             if self.hidden.isdisjoint(origin.parents):
                 return example
             return _drop_meta(example, lambda key: key.startswith(INHERITED_META))
@@ -126,7 +125,7 @@ class Cover:
         return example
 
     def _tells(self, key: str) -> bool:
-        """Whether a field of the meta would tell a hidden label."""
+        """Whether a metadata field would reveal a hidden label."""
         if key.startswith(INHERITED_META) or key in self.fields:
             return True
         return bool(self.questions) and (
@@ -140,13 +139,13 @@ def _drop_meta(example: Example, tells: Callable[[str], bool]) -> Example:
 
 
 def _tag_words(tag: str) -> list[str]:
-    """A tag and its parts: `label:neutral` says neutral."""
+    """Return a tag and its parts: `label:neutral` contains neutral."""
     return [tag, *re.split(r"[:=/]", tag)]
 
 
 def _values_inside(value: Any) -> Iterator[str | float]:
-    """Texts, and numbers that are not whole, inside a value; keys of mappings are values too, for
-    votes are kept by label.
+    """Yield texts, and numbers that are not whole, inside a value; keys of mappings count too, because
+    votes are stored by label.
     """
     if isinstance(value, str):
         if value:
@@ -159,7 +158,7 @@ def _values_inside(value: Any) -> Iterator[str | float]:
             yield value.label
     elif isinstance(value, Mapping):
         for key, part in value.items():
-            # Names such as `text` and `start` of an answer are no answers.
+            # Names such as `text` and `start` of an answer are not answers.
             if isinstance(part, int | float):
                 yield from _values_inside(key)
             yield from _values_inside(part)
@@ -177,9 +176,9 @@ def may_be_covered(example: Example) -> bool:
 def hide_inherited(
     dataset: Dataset, place: Path | None = None, read: ReadDataset | None = None
 ) -> Dataset:
-    """The dataset, where examples that inherited their label from a hidden one are hidden too.
+    """Return the dataset with all examples hidden that inherited their label from a hidden one.
 
-    Without the `place` it was read from, originals are looked for in the dataset alone.
+    Without `place`, its source, originals are searched only in the dataset.
     """
     if not _may_hide(dataset):
         return dataset
@@ -190,10 +189,10 @@ def hide_inherited(
 def remove_hidden_labels(
     dataset: Dataset, place: Path | None = None, read: ReadDataset | None = None
 ) -> Dataset:
-    """The dataset without the labels that are hidden, whether or not the copy at hand holds them.
+    """Return the dataset without hidden labels, whether or not this copy has them.
 
-    What was made from a hidden example is hidden as by `hide_inherited`, and what the meta and the
-    tags say of hidden labels goes with them.
+    Examples made from a hidden example are hidden as by `hide_inherited`. Metadata and tags that repeat
+    hidden labels are removed too.
     """
     if not _may_hide(dataset):
         return dataset
@@ -202,8 +201,8 @@ def remove_hidden_labels(
 
 
 def _may_hide(dataset: Dataset) -> bool:
-    """Whether anything may be hidden. Most datasets hold nothing of the kind, and are not looked at
-    any further.
+    """Whether anything may be hidden. Most datasets have no hidden labels and need no further
+    check.
     """
     return any(
         example.origin is not None and may_be_covered(example)
@@ -220,10 +219,10 @@ def _change_examples(dataset: Dataset, change: Callable[[Example], Example]) -> 
 def cover_stream(
     examples: Iterable[Example], source: ExampleSource, *, hidden: bool
 ) -> Iterator[Example]:
-    """The examples of a source as they are read, hidden labels removed or, with `hidden`, marked.
+    """Yield the examples of a source with hidden labels removed or, with `hidden`, marked.
 
-    Nothing is read twice before an example comes that is hidden or was made from others; then
-    further passes look at the whole source. What is kept grows with the hidden examples only.
+    The source is read once until an example is hidden or was made from others; then
+    further passes read the whole source. Memory grows only with the hidden examples.
     """
     cover: Cover | None = None
     for example in examples:
@@ -238,7 +237,7 @@ def cover_stream(
 def refuse_label_loss(source: str, out: Path, examples: Iterable[Example]) -> None:
     """Refuse to replace a dataset by its copy without hidden labels: they would be lost.
 
-    A file also counts as replaced by the folder that it lies in.
+    A file also counts as replaced by its folder.
     """
     path = Path(name_and_split(source)[0])
     path = path if path.exists() else Path(source)
@@ -246,8 +245,8 @@ def refuse_label_loss(source: str, out: Path, examples: Iterable[Example]) -> No
     if not out.exists() or not any(place.exists() and out.samefile(place) for place in places):
         return
     if any(example.hidden for example in examples):
-        cure = "choose another name; whoever holds the labels may say --hidden where there is one"
-        raise BadInput("holds hidden labels, which would be lost", file=out, cure=cure)
+        cure = "choose another name; if you own the labels and the command has --hidden, pass it"
+        raise BadInput("contains hidden labels, which would be lost", file=out, cure=cure)
 
 
 def find_hidden(source: ExampleSource, seen: frozenset[Path]) -> set[str]:
@@ -288,19 +287,19 @@ def find_hidden(source: ExampleSource, seen: frozenset[Path]) -> set[str]:
                 hidden |= _references(source.names, split, example)
         if len(hidden) == before:
             break
-        # What was made from these in turn is hidden in the next round.
+        # Examples made from these are hidden in the next round.
     return hidden
 
 
 def _references(names: Iterable[str], split: str, example: Example) -> set[str]:
-    """What parents may call an example: its id alone, or with the dataset and split."""
+    """Return the references to an example that parents may use: its id, or with the dataset and split."""
     return {example.id, *(reference(name, split, example.id) for name in names)}
 
 
 def find_originals(
     name: str, place: Path, read: ReadDataset, seen: frozenset[Path]
 ) -> Iterator[tuple[Dataset, Path | None]]:
-    """Every dataset of that name that can be found, and where it lies."""
+    """Yield every dataset of that name that can be found, and its place."""
     if name in benchmarks():
         try:
             yield read(name), None
@@ -316,7 +315,7 @@ def find_originals(
         except BadInput:
             if path.is_dir():
                 raise
-            continue  # a file that has the name but holds no records
+            continue  # a file with that name that has no records
         yield original, path
 
 
@@ -335,5 +334,5 @@ def find_by_name(name: str, folder: Path) -> Iterator[Path]:
 def _card_name(path: Path) -> str:
     try:
         return read_json(path / CARD, Card).name
-    except BadInput:  # somebody else's: not for this command to mend
+    except BadInput:  # another dataset's fault, which this command does not report
         return ""

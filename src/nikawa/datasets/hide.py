@@ -1,7 +1,7 @@
-"""Take the labels of a split away: what stays in the published folder, and what the key file holds.
+"""Hide the labels of a split: divide the data between the published folder and the key file.
 
-Everything but the inputs goes, unless it is named to be kept. Items get new ids and a new order,
-both keyed by a secret: whoever has a copy of the dataset from before cannot match them by either.
+Everything but the inputs is removed, unless the user keeps it. Items get new ids and a new order,
+both keyed by a secret: someone with an earlier copy of the dataset cannot match them by either.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from nikawa.records import Dataset, Example, Origin
 WHOLE_FIELDS = ("tags", "group", "origin", "meta")
 """Fields of an example that can be kept as a whole."""
 META = "meta."
-"""What comes before the name of a single value of the meta."""
+"""The prefix of a single metadata value."""
 
 
 @dataclass(frozen=True)
 class Hiding:
-    """How labels are hidden."""
+    """How to hide labels."""
 
     secret: bytes
     keep: tuple[str, ...] = ()
-    """What stays beside the inputs, as `find_kept_fields` returns it."""
+    """The fields to keep in addition to the inputs, as `find_kept_fields` returns them."""
     keep_ids: bool = False
     keep_order: bool = False
 
@@ -47,22 +47,22 @@ def find_kept_fields(names: Sequence[str], examples: Iterable[Example]) -> tuple
         if name in WHOLE_FIELDS:
             fields.append(name)
         elif key.startswith(INHERITED_META) or key == "gold" or name.startswith("gold."):
-            raise BadInput(f"{name} holds labels", cure="labels cannot be kept: leave it out")
+            raise BadInput(f"{name} contains labels", cure="labels cannot be kept; leave it out")
         elif key in keys:
             fields.append(f"{META}{key}")
         elif name in ("id", "ids", "order"):
             option = "--keep-order" if name == "order" else "--keep-ids"
-            raise BadInput(f"--keep {name} is an option of its own", cure=f"say {option}")
+            raise BadInput(f"--keep {name} is a separate option", cure=f"pass {option}")
         else:
             known = (*WHOLE_FIELDS, *(f"{META}{key}" for key in keys))
-            raise BadInput(f"no item has {name!r} to keep", cure=suggest(name, known))
+            raise BadInput(f"no item has the field {name!r}", cure=suggest(name, known))
     return tuple(dict.fromkeys(fields))
 
 
 def hide_labels(
     dataset: Dataset, splits: Collection[str], hiding: Hiding
 ) -> tuple[Dataset, list[KeyItem]]:
-    """The dataset without the labels of some splits, and what was taken away, in the new order.
+    """Return the dataset without the labels of some splits, and the removed data in the new order.
 
     >>> from nikawa.datasets.load import load
     >>> hidden, items = hide_labels(load("mini-ja:dev"), ["dev"], Hiding(secret=b"secret"))
@@ -86,7 +86,7 @@ def hide_labels(
 
 
 def hide_example(example: Example, name: str, recipe: str, keep: Collection[str]) -> Example:
-    """An example under a new name with its inputs and what is kept."""
+    """Return an example under a new id with its inputs and the fields to keep."""
     meta: Mapping[str, Any] = {
         key: value
         for key, value in example.meta.items()
@@ -106,7 +106,7 @@ def hide_example(example: Example, name: str, recipe: str, keep: Collection[str]
 
 
 def take_away(example: Example, name: str, split: str, place: int) -> KeyItem:
-    """What the key file holds of an example."""
+    """Return the entry of an example in the key file."""
     return KeyItem(
         id=name,
         split=split,

@@ -1,8 +1,8 @@
-"""Make a dataset folder of somebody's flat table: which column is what, and each row as an example.
+"""Import a flat table as a dataset folder: find the role of each column, and convert each row to an example.
 
-The kind of task decides which fields a row must have (the table of docs/records.md). A column is known by
-a usual name (`sentence1`, `gold_label`, `pairID`, …) or is named by the user; where a name leaves a doubt
-nothing is guessed. Every other column goes into the meta under its own name: nothing of a row is lost.
+The kind of task determines which fields a row must have (the table of docs/records.md). A column is recognised by
+a usual name (`sentence1`, `gold_label`, `pairID`, …) or named by the user; an ambiguous name is an error, never a
+guess. Every other column goes into the metadata under its own name, so nothing of a row is lost.
 """
 
 from __future__ import annotations
@@ -30,26 +30,25 @@ from nikawa.io.records import write_records
 from nikawa.records import Example, Kind, Record, Span
 
 ROWS_LOOKED_AT = 200
-"""Rows that columns are told from."""
+"""Rows for detecting the role of columns."""
 NUMBER_OF_NO_LABEL = -1
-"""What Hugging Face datasets hold in a column of classes where the label is not published."""
+"""The value of an unpublished label in a class column of Hugging Face datasets."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 READ_KEYS = frozenset(
     ("start", "end", "start_idx", "end_idx", "answer_start", "text", "word", "label", "type")
 )
-"""What is read of an answer, span or entity that is an object."""
+"""The keys that are read from an answer, span or entity that is an object."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """What a kind of task has, and the columns that usually hold it."""
+    """A field of a kind of task, and its usual columns."""
 
     name: str
-    """As `--columns` takes it."""
+    """The name for `--columns`."""
     usual: tuple[str, ...]
-    """Usual names of its column, in small letters without blanks and marks.
-
-    The first is sure. Of the others a required field takes one that is there alone."""
+    """Usual names of its column, in lower case without spaces and punctuation.
+    The first is certain. A required field takes one of the others only if it is the only one."""
     required: bool = True
     rivals: tuple[str, ...] = ()
     """Names that are as sure as the first."""
@@ -105,7 +104,7 @@ FIELDS: Mapping[Kind, tuple[Field, ...]] = {
     ),
     "text": (TEXT, LABEL),
 }
-"""Kind to its fields; what is asked comes last but for `start`. The kinds with the most fields come first."""
+"""Kind to its fields; the question comes last, except for `start`. The kinds with the most fields come first."""
 GOLD_FIELD: Mapping[Kind, str] = {
     "text": "label",
     "inference": "label",
@@ -117,43 +116,42 @@ GOLD_FIELD: Mapping[Kind, str] = {
 }
 """Kind to the field that is asked, which is also the question unless another is named."""
 NO_COLUMN = "-"
-"""What a user writes for a field that no column holds, although one has a usual name."""
+"""The value for a field that has no column, although a column has a usual name."""
 NO_LABEL = "-"
-"""What a user writes for a value that means that there is no label."""
+"""The name for a value that means a missing label."""
 RECORD_FIELDS = (
     ID,
     Field("group", ("group",), required=False),
     Field("tags", ("tags",), required=False),
 )
-"""Fields of every example that a column may hold; the tags of a tagging task are its spans."""
+"""Fields of every example that may have a column; the tags of a tagging task are its spans."""
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What is what in a table."""
+    """How to read a table."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Field to column, as far as the user names them; `choices` may be a pattern such as `choice*`.
-
-    `-` is no column: ids are then made of the row's number."""
+    `-` means no column: ids are then made from the row number."""
     kind: str | None = None
-    """The kind of task; None where the columns tell it."""
+    """The kind of task; None: detected from the columns."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What the table has for a label to the label's name; `-` where it means that there is none."""
+    """The table's value of a label to the label's name; `-` if the value means a missing label."""
     question: str | None = None
-    """What the gold is called; else the name that the kind has for it."""
+    """The name of the gold; default: the kind's name for it."""
     split: str | None = None
-    """The split of a single file; else its name tells."""
+    """The split of a single file; default: from its name."""
     joiner: str | None = None
-    """What parts the tokens of a text that is given as tokens: nothing, or a blank."""
+    """The separator of a text that is given as tokens: nothing, or a space."""
     card: Mapping[str, str] = field(default_factory=dict)
-    """What the user states for the card."""
+    """The user's fields for the card."""
     overwrite: bool = False
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """Which column holds what."""
+    """The column of each field."""
 
     kind: Kind
     columns: Mapping[str, tuple[str, ...]]
@@ -162,11 +160,11 @@ class ColumnPlan:
     kept: tuple[str, ...] = ()
     """Columns that become values of the meta."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Column to its name in the meta, where the user gives it another."""
+    """Column to its name in the metadata, if the user renames it."""
 
 
 class ImportReport(Record, frozen=True, kw_only=True):
-    """What was made of a table."""
+    """The result of importing a table."""
 
     dataset: str
     out: str
@@ -178,7 +176,7 @@ class ImportReport(Record, frozen=True, kw_only=True):
     """Columns that became values of the meta."""
     splits: dict[str, int]
     labels: dict[str, int]
-    """Label to how many examples have it, where the answer is a label."""
+    """Label to number of examples, if the answer is a label."""
     unlabelled: int
     """Rows without a label."""
     made_ids: bool
@@ -189,16 +187,16 @@ class ImportReport(Record, frozen=True, kw_only=True):
 
 
 def plan_columns(tables: Sequence[FlatTable], options: ImportOptions) -> ColumnPlan:
-    """The kind of task and the columns of its fields.
+    """Return the kind of task and the columns of its fields.
 
-    Raises `BadInput`, with the columns that there are, where that is not sure.
+    Raises `BadInput`, with the existing columns, if that is ambiguous.
     """
     rows = sample_rows(tables)
     columns = list(dict.fromkeys(name for table in tables for name in table.list_columns()))
     file = tables[0].path
     if options.kind is not None and options.kind not in FIELDS:
         if options.kind in get_args(Kind):
-            what = f"{options.kind} does not fit into a flat table"
+            what = f"a flat table cannot represent {options.kind}"
             raise BadInput(what, cure="write records: docs/records.md shows their shapes")
         raise unknown("kind of task", options.kind, FIELDS)
     kinds = [cast("Kind", options.kind)] if options.kind else list(FIELDS)
@@ -215,7 +213,7 @@ def plan_columns(tables: Sequence[FlatTable], options: ImportOptions) -> ColumnP
         cure = (
             "nikawa data check reads it; nikawa data card writes the card of a folder of such files"
         )
-        raise BadInput("holds records already", file=file, cure=cure)
+        raise BadInput("already contains records", file=file, cure=cure)
     meta_names = {name: key for table in tables for name, key in table.meta_names.items()}
     plans = [fill_fields(kind, columns, options, file, meta_names) for kind in kinds]
     whole = [
@@ -239,7 +237,7 @@ def sample_rows(tables: Sequence[FlatTable]) -> list[Row]:
     """The first rows of each table."""
     rows = [row for table in tables for _, row in islice(table.read(), ROWS_LOOKED_AT)]
     if not rows:
-        raise BadInput("holds no rows", file=tables[0].path, cure="name a table with rows")
+        raise BadInput("holds no rows", file=tables[0].path, cure="pass a table with rows")
     return rows
 
 
@@ -250,9 +248,9 @@ def fill_fields(
     file: Path,
     meta_names: Mapping[str, str],
 ) -> ColumnPlan:
-    """The columns of a kind's fields, as far as they are stated or known by their names.
+    """Return the columns of a kind's fields, as far as they are stated or recognised by their names.
 
-    `meta_names` gives columns that were values of the meta, with the names that they had there.
+    `meta_names` has columns that were metadata values, with their names there.
     """
     stated: dict[str, tuple[str, ...]] = {}
     renamed: dict[str, str] = {}
@@ -260,17 +258,17 @@ def fill_fields(
         part = () if column == NO_COLUMN else match_columns(column, columns, file)
         if len(part) > 1 and name != "choices":
             what = f"the {name} has several columns: {list_names(part)}"
-            raise BadInput(what, file=file, cure=f"name one: --columns {name}=COLUMN")
+            raise BadInput(what, file=file, cure=f"choose one: --columns {name}=COLUMN")
         if taken := {*part} & {*renamed, *(each for own in stated.values() for each in own)}:
-            what = f"the column {min(taken)!r} cannot be the {name} too"
-            raise BadInput(what, file=file, cure="name each column once")
+            what = f"the column {min(taken)!r} cannot also be the {name}"
+            raise BadInput(what, file=file, cure="use each column once")
         if not name.startswith("meta."):
             stated[name] = part
             continue
         key = name.removeprefix("meta.")
         if not key or not part or (key in columns and key != column):
-            what = f"{name}={column} is no new name of a column"
-            raise BadInput(what, file=file, cure=f"write meta.NAME={column} with a name of its own")
+            what = f"{name}={column} does not give the column a new name"
+            raise BadInput(what, file=file, cure=f"write meta.NAME={column} with a new name")
         renamed[column] = key
     named = {*renamed, *(column for part in stated.values() for column in part)}
     renamed |= {column: key for column, key in meta_names.items() if column not in named}
@@ -284,7 +282,7 @@ def fill_fields(
 
 
 def list_missing(plan: ColumnPlan) -> list[str]:
-    """The fields that a kind needs and no column holds."""
+    """Return the fields that a kind needs and that have no column."""
     missing = [
         each.name
         for each in list_fields(plan.kind)
@@ -312,7 +310,7 @@ def guess_columns(
 
 
 def find_usual(sought: Field, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns that may hold a field by their names, the sure one alone; or a column a choice."""
+    """Return the columns that may be a field by their names, or only the certain one; or one column per choice."""
     short: dict[str, list[str]] = {}
     for column in columns:
         short.setdefault(re.sub(r"[\W_]", "", column.casefold()), []).append(column)
@@ -349,7 +347,7 @@ def match_columns(pattern: str, columns: Sequence[str], file: Path) -> tuple[str
 
 
 def get_cell(row: Row, column: str) -> Any:
-    """What a row has in a column, or inside the object of one; None where it has nothing."""
+    """Return the value of a row in a column, or inside the object of a column; None if it is empty."""
     if column in row or "." not in column:
         return row.get(column)
     outer, _, inner = column.partition(".")
@@ -358,7 +356,7 @@ def get_cell(row: Row, column: str) -> Any:
 
 
 def fits_kind(plan: ColumnPlan, rows: Sequence[Row], tables: Sequence[FlatTable]) -> bool:
-    """Whether the values of a table are what a kind has: a number is no label, unless it has a name."""
+    """Whether the values of a table fit a kind: a number is not a label, unless it has a name."""
     column = plan.columns[GOLD_FIELD[plan.kind]][0]
     cells = [get_cell(row, column) for row in rows]
     values = [cell for cell in cells if not is_blank(cell)]
@@ -397,7 +395,7 @@ def to_whole(value: Any) -> int | None:
 
 
 def is_blank(value: Any) -> bool:
-    """Whether a cell holds nothing."""
+    """Whether a cell is empty."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -409,7 +407,7 @@ def is_small(value: Any) -> bool:
 def explain_gap(
     columns: Sequence[str], plans: Sequence[ColumnPlan], options: ImportOptions, file: Path
 ) -> BadInput:
-    """The error for columns that leave a doubt: what the nearest kind lacks, and what to write."""
+    """Return the error for ambiguous columns: what the nearest kind lacks, and what to write."""
 
     def known(plan: ColumnPlan) -> int:
         return sum(each.required and each.name in plan.columns for each in FIELDS[plan.kind])
@@ -418,9 +416,9 @@ def explain_gap(
     missing = list_missing(plan)
     has = f"its columns are {list_names(columns)}"
     if options.kind is None and (not missing or not known(plan)):
-        what = f"does not tell which kind of task it is; {has}"
+        what = f"does not determine the kind of task; {has}"
         kinds = ", ".join(FIELDS)
-        cure = f"say --kind ({kinds}) and --columns FIELD=COLUMN,…"
+        cure = f"pass --kind ({kinds}) and --columns FIELD=COLUMN,…"
         return BadInput(what, file=file, cure=cure)
     free = [column for column in columns if column in plan.kept]
     fields = {each.name: each for each in list_fields(plan.kind)}
@@ -430,17 +428,17 @@ def explain_gap(
         what = f"has several columns that may be the {'; the '.join(doubts)}"
     else:
         names = list_names(missing)
-        what = f"has no column that is known to hold the {names} of {plan.kind}; {has}"
+        what = f"has no recognised column for the {names} of {plan.kind}; {has}"
     other = "" if options.kind else ", or another kind with --kind"
     stated = ",".join(f"{name}=COLUMN" for name in missing)
-    return BadInput(what, file=file, cure=f"say --columns {stated}{other}")
+    return BadInput(what, file=file, cure=f"pass --columns {stated}{other}")
 
 
 # Rows to examples
 
 
 class RowFault(Exception):
-    """What does not fit in a row, and what to do about it."""
+    """A fault of a row, and its cure."""
 
     def __init__(self, what: str, cure: str) -> None:
         super().__init__(what)
@@ -474,7 +472,7 @@ class RowReader:
                 ) from None
 
     def make_example(self, row: Row) -> Example:
-        """The example of a row. A `RowFault` says what does not fit."""
+        """Return the example of a row; raise `RowFault` with the fault."""
         inputs = READERS[self.plan.kind](self, row)
         gold: dict[str, Any] = {}
         if self.has_gold(row):
@@ -495,12 +493,12 @@ class RowReader:
         return replace(example, tags=frozenset(write_word(tag, "tags") for tag in many))
 
     def make_id(self, row: Row) -> str:
-        """The id of a row; made of its number where the table has no ids."""
+        """Return the id of a row; made from its number if the table has no ids."""
         number = next(self.numbers)
         name = f"{self.split}-{number}"
         if "id" in self.plan.columns:
             column, value = self.plan.columns["id"][0], self.cell(row, "id")
-            cure = "name another column: --columns id=COLUMN, or have ids made: --columns id=-"
+            cure = "choose another column: --columns id=COLUMN, or generate ids: --columns id=-"
             if is_blank(value):
                 raise RowFault(f"has no id (column {column!r})", cure)
             name = write_word(value, "id")
@@ -510,17 +508,17 @@ class RowReader:
         return name
 
     def collect_meta(self, row: Row) -> dict[str, Any]:
-        """What a row has besides its fields, under the columns' own names unless renamed."""
+        """Return the other values of a row, under the names of their columns unless renamed."""
         columns = [*self.plan.kept]
         if "start" in self.plan.columns and not isinstance(self.cell(row, "answers"), str):
-            columns += self.plan.columns["start"]  # the answers have starts of their own
+            columns += self.plan.columns["start"]  # the answers have their own starts
         if "tokens" in self.plan.columns:
-            columns += self.plan.columns["tokens"]  # the text does not tell where they part
+            columns += self.plan.columns["tokens"]  # the text does not show the boundaries
         for name in ("answers", "spans", "subject", "object"):
             value = self.cell(row, name)
             parts = value if isinstance(value, list) else [value]
             if any(isinstance(part, dict) and part.keys() - READ_KEYS for part in parts):
-                columns += self.plan.columns[name]  # its objects hold more than is read of them
+                columns += self.plan.columns[name]  # its objects have more keys than are read
         return {
             self.plan.renamed.get(column, column): self.name_classes(column, row[column])
             for column in columns
@@ -539,7 +537,7 @@ class RowReader:
     def has_gold(self, row: Row) -> bool:
         """Whether a row has an answer.
 
-        -1 is none in a column of classes, and no answers are none where the row says that there is one.
+        -1 means no label in a column of classes. An empty list of answers means no label if the row has an answer.
         """
         name = GOLD_FIELD[self.plan.kind]
         value = self.cell(row, name)
@@ -553,7 +551,7 @@ class RowReader:
         return not is_word or self.options.labels.get(write_word(value, name).strip()) != NO_LABEL
 
     def cell(self, row: Row, name: str) -> Any:
-        """What a row has of a field; None where it has nothing."""
+        """Return the value of a field in a row; None if it is empty."""
         columns = self.plan.columns.get(name)
         return None if columns is None else get_cell(row, columns[0])
 
@@ -562,12 +560,14 @@ class RowReader:
         value = self.cell(row, name)
         if not isinstance(value, str) or not value.strip():
             column = self.plan.columns[name][0]
-            kind = "is empty" if is_blank(value) else f"is no text: {value!r}"
-            raise RowFault(f"the {name} (column {column!r}) {kind}", "fill it, or drop the row")
+            kind = "is empty" if is_blank(value) else f"is not a text: {value!r}"
+            raise RowFault(
+                f"the {name} (column {column!r}) {kind}", "fill it in, or remove the row"
+            )
         return value
 
     def label(self, row: Row, name: str) -> str:
-        """The name of a label: as the user maps it, as the table names its number, else as it is."""
+        """Return the name of a label: the user's name, the table's name for its number, or the value itself."""
         column = self.plan.columns[name][0]
         value = self.cell(row, name)
         written = write_word(value, name).strip()
@@ -582,11 +582,11 @@ class RowReader:
                 raise RowFault(f"{column} {value} has no name", f"there are {len(classes)}")
             label = classes[value]
         elif is_number(value):
-            cure = f"say what the numbers stand for: --labels {written}=NAME,…"
+            cure = f"name the labels: --labels {written}=NAME,…"
             if value == NUMBER_OF_NO_LABEL:
-                cure = f"{cure}; {written}={NO_LABEL} where it means that there is none"
+                cure = f"{cure}; {written}={NO_LABEL} if it means that the label is missing"
             elif self.plan.kind == "inference":
-                cure = f"{cure}, or that they are scores: --kind similarity"
+                cure = f"{cure}, or pass --kind similarity if they are scores"
             raise RowFault(f"the label (column {column!r}) is the number {written}", cure)
         else:
             label = written
@@ -603,7 +603,9 @@ def write_word(value: Any, name: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float):
-        raise RowFault(f"the {name} is neither text nor a number: {value!r}", "name another column")
+        raise RowFault(
+            f"the {name} is neither text nor a number: {value!r}", "choose another column"
+        )
     whole = to_whole(value) if isinstance(value, float) else None
     return str(value if whole is None else whole)
 
@@ -634,7 +636,7 @@ def read_choices(reader: RowReader, row: Row) -> dict[str, Any]:
 
 
 def list_choices(reader: RowReader, row: Row) -> tuple[list[str], list[str]]:
-    """What the choices of a row are called, as far as it says so, and their texts."""
+    """Return the names of the choices of a row, if it has them, and their texts."""
     columns = reader.plan.columns["choices"]
     marks: list[str] = []
     value: Any = [get_cell(row, column) for column in columns]
@@ -648,11 +650,13 @@ def list_choices(reader: RowReader, row: Row) -> tuple[list[str], list[str]]:
         while value and is_blank(value[-1]):  # a question with fewer choices than others
             value.pop()
     if not isinstance(value, list) or len(value) < 2:
-        raise RowFault(f"has no choices in {', '.join(columns)}", "two at least are needed")
+        raise RowFault(f"has no choices in {', '.join(columns)}", "each row needs at least two")
     if any(map(is_blank, value)):
-        raise RowFault(f"a choice is empty in {', '.join(columns)}", "fill it, or drop the row")
+        raise RowFault(
+            f"a choice is empty in {', '.join(columns)}", "fill it in, or remove the row"
+        )
     if not isinstance(marks, list) or (marks and len(marks) != len(value)):
-        raise RowFault("has not as many names of choices as choices", "mend the row")
+        raise RowFault("has different numbers of choices and names of choices", "correct the row")
     texts = [each if isinstance(each, str) else write_word(each, "choice") for each in value]
     return [write_word(mark, "choice") for mark in marks], texts
 
@@ -668,21 +672,25 @@ def join_tokens(reader: RowReader, row: Row) -> tuple[str, list[tuple[int, int]]
     """The text of a row's tokens, and where each begins and ends."""
     tokens = reader.cell(row, "tokens")
     if not isinstance(tokens, list) or not tokens:
-        raise RowFault("has no list of tokens", "fill them, or drop the row")
+        raise RowFault("has no list of tokens", "fill them in, or remove the row")
     words = [each if isinstance(each, str) else write_word(each, "tokens") for each in tokens]
     joiner = reader.options.joiner
     if "text" in reader.plan.columns:
         text = reader.text(row, "text")
     elif joiner is None:
-        raise RowFault("has tokens and no text", 'say what parts them: --join "" or --join " "')
+        raise RowFault(
+            "has tokens and no text", 'pass the separator of the tokens: --join "" or --join " "'
+        )
     else:
         text = joiner.join(words)
     places, end = [], 0
     for word in words:
         start = text.find(word, end)
         if start < 0 or text[end:start].strip():
-            cure = "mend the row, or take one of both: --columns text=- or --columns tokens=-"
-            raise RowFault(f"the token {word!r} is not next in the text", cure)
+            cure = (
+                "correct the row, or use only one of them: --columns text=- or --columns tokens=-"
+            )
+            raise RowFault(f"the token {word!r} does not follow in the text", cure)
         end = start + len(word)
         places.append((start, end))
     return text, places
@@ -696,11 +704,11 @@ def read_entities(reader: RowReader, row: Row) -> dict[str, Any]:
 
 
 def read_entity(value: Any, text: str, name: str) -> Span:
-    """An entity as a span: by its places, or by its words where these occur once in the text."""
+    """Return an entity as a span: by its offsets, or by its words if they occur once in the text."""
     if isinstance(value, str) and text.count(value) == 1 and value:
         return Span(text.index(value), text.index(value) + len(value))
     if not isinstance(value, dict):
-        raise RowFault(f"the {name} is not found once in the text", "give start and end")
+        raise RowFault(f"the {name} does not occur exactly once in the text", "write start and end")
     label = value.get("label") or value.get("type") or ""
     if "start_idx" in value and "end_idx" in value:  # KLUE counts the last character in
         start, end = to_whole(value["start_idx"]), to_whole(value["end_idx"])
@@ -708,10 +716,10 @@ def read_entity(value: Any, text: str, name: str) -> Span:
     else:
         start, end = to_whole(value.get("start")), to_whole(value.get("end"))
     if start is None or end is None or not isinstance(label, str):
-        raise RowFault(f"the {name} has no start and end", "give both")
+        raise RowFault(f"the {name} has no start and end", "write both")
     if not 0 <= start < end <= len(text):
         what = f"the {name} is at {start} to {end} of {len(text)} characters"
-        raise RowFault(what, "mend the places")
+        raise RowFault(what, "correct the offsets")
     check_words(value, text, start, end, name)
     return Span(start, end, label)
 
@@ -725,16 +733,16 @@ def read_score(reader: RowReader, row: Row, inputs: dict[str, Any]) -> float:
     """The score of a pair."""
     value = reader.cell(row, "score")
     if not is_number(value):
-        cure = "mend it, or drop the row"
+        cure = "correct it, or remove the row"
         if isinstance(value, dict):
             column = reader.plan.columns["score"][0]
-            cure = f"name one of its values: --columns score={column}.NAME"
-        raise RowFault(f"the score is no number: {value!r}", cure)
+            cure = f"choose one of its values: --columns score={column}.NAME"
+        raise RowFault(f"the score is not a number: {value!r}", cure)
     return float(value)
 
 
 def read_choice(reader: RowReader, row: Row, inputs: dict[str, Any]) -> int:
-    """The place of the right choice, given as a place, a letter, its name, or the choice itself."""
+    """Return the index of the correct choice, given as an index, a letter, its name, or the choice itself."""
     value, choices = reader.cell(row, "choice"), inputs["choices"]
     written = write_word(value, "choice").strip()
     if reader.options.labels:
@@ -755,18 +763,18 @@ def read_choice(reader: RowReader, row: Row, inputs: dict[str, Any]) -> int:
     if len(places) == 1:
         return places.pop()
     what = f"the choice {written!r} is {'several' if places else 'none'} of {len(choices)}"
-    raise RowFault(what, "count from 0, or map it: --labels 1=0,2=1,…")
+    raise RowFault(what, "count from 0, or rename it: --labels 1=0,2=1,…")
 
 
 def read_answers(reader: RowReader, row: Row, inputs: dict[str, Any]) -> list[dict[str, Any]]:
     """The answers to a question with their places in the context."""
     value, context = reader.cell(row, "answers"), inputs["context"]
-    if isinstance(value, dict):  # as Hugging Face's copies of SQuAD have them
+    if isinstance(value, dict):  # as in Hugging Face's copies of SQuAD
         texts, starts = value.get("text"), value.get("answer_start")
         if not isinstance(texts, list) or not isinstance(starts, list):
             texts, starts = [texts], [starts]
         if len(texts) != len(starts):
-            raise RowFault("has answers and answer_start of different length", "mend the row")
+            raise RowFault("has different numbers of answers and answer_start", "correct the row")
         pairs = list(zip(texts, starts, strict=True))
     elif isinstance(value, list):
         pairs = [
@@ -780,16 +788,16 @@ def read_answers(reader: RowReader, row: Row, inputs: dict[str, Any]) -> list[di
     answers = []
     for text, start in pairs:
         if not isinstance(text, str) or not text:
-            raise RowFault(f"the answer is no text: {text!r}", "mend it, or drop the row")
+            raise RowFault(f"the answer is not a text: {text!r}", "correct it, or remove the row")
         place = to_whole(start)
         if start is None:
             if context.count(text) != 1:
-                where = "is not in the context" if text not in context else "is there several times"
-                raise RowFault(f"the answer {text!r} {where}", "give its start")
+                where = "is not in the context" if text not in context else "occurs several times"
+                raise RowFault(f"the answer {text!r} {where}", "write its start")
             place = context.index(text)
         if place is None or place < 0 or not context.startswith(text, place):
             what = f"the answer {text!r} is not at {start} of the context"
-            raise RowFault(what, "mend its start")
+            raise RowFault(what, "correct its start")
         answers.append({"text": text, "start": place})
     return answers
 
@@ -798,7 +806,7 @@ def read_spans(reader: RowReader, row: Row, inputs: dict[str, Any]) -> list[Span
     """The marked spans: as places in the text, or as a tag for each token or character."""
     value = reader.cell(row, "spans")
     if not isinstance(value, list):
-        raise RowFault("has no list of spans or tags", "give one")
+        raise RowFault("has no list of spans or tags", "add one")
     if all(isinstance(each, dict | list) for each in value):
         return [read_span(each, inputs["text"]) for each in value]
     column = reader.plan.columns["spans"][0]
@@ -819,7 +827,7 @@ def read_spans(reader: RowReader, row: Row, inputs: dict[str, Any]) -> list[Span
     else:
         places = [(at, at + 1) for at in range(len(text))]
     if len(places) != len(tags):
-        raise RowFault(f"has {len(tags)} tags for {len(places)} tokens", "mend the row")
+        raise RowFault(f"has {len(tags)} tags for {len(places)} tokens", "correct the row")
     return spans_of_tags(tags, places)
 
 
@@ -830,9 +838,9 @@ def read_span(value: dict[str, Any] | list[Any], text: str) -> Span:
     start, end = to_whole(part.get("start")), to_whole(part.get("end"))
     label = part.get("label", part.get("type"))
     if start is None or end is None or not isinstance(label, str) or len(value) < 3:
-        raise RowFault("a span has no start, end and label", "give all three")
+        raise RowFault("a span has no start, end and label", "write all three")
     if not 0 <= start < end <= len(text):
-        raise RowFault(f"a span is at {start} to {end} of {len(text)} characters", "mend it")
+        raise RowFault(f"a span is at {start} to {end} of {len(text)} characters", "correct it")
     check_words(part, text, start, end, "span")
     return Span(start, end, label)
 
@@ -842,11 +850,11 @@ def check_words(part: dict[str, Any], text: str, start: int, end: int, name: str
     words = part.get("word", part.get("text"))
     if words is not None and text[start:end] != words:
         what = f"the {name} is {words!r}, but the text has {text[start:end]!r} there"
-        raise RowFault(what, "mend the places")
+        raise RowFault(what, "correct the offsets")
 
 
 def spans_of_tags(tags: Sequence[str], places: Sequence[tuple[int, int]]) -> list[Span]:
-    """The spans of B-X, I-X and O tags; an I-X that continues nothing begins a span, as scorers take it.
+    """Return the spans of B-X, I-X and O tags; an I-X without a B-X begins a span, as in scorers.
 
     >>> spans_of_tags(["B-PS", "I-PS", "O"], [(0, 2), (2, 3), (3, 4)])
     [Span(start=0, end=3, label='PS')]
@@ -859,7 +867,7 @@ def spans_of_tags(tags: Sequence[str], places: Sequence[tuple[int, int]]) -> lis
             is_open = False
             continue
         if head not in ("B", "I") or not dash:
-            raise RowFault(f"the tag {tag!r} is none of B-X, I-X and O", "map it with --labels")
+            raise RowFault(f"the tag {tag!r} is not B-X, I-X or O", "rename it with --labels")
         if head == "I" and is_open and spans[-1].label == label:
             spans[-1] = Span(spans[-1].start, end, label)
         else:
@@ -877,7 +885,7 @@ READERS: Mapping[Kind, InputReader] = {
     "tagging": read_tagged_text,
     "relation": read_entities,
 }
-"""Kind to what reads the inputs of a row."""
+"""Kind to the reader of a row's inputs."""
 GOLDS: Mapping[Kind, GoldReader] = {
     "text": read_label,
     "inference": read_label,
@@ -887,32 +895,32 @@ GOLDS: Mapping[Kind, GoldReader] = {
     "tagging": read_spans,
     "relation": read_label,
 }
-"""Kind to what reads the gold of a row."""
+"""Kind to the reader of a row's gold."""
 
 
 # The job
 
 
 def import_table(source: Path, out: Path, options: ImportOptions | None = None) -> ImportReport:
-    """Make the dataset folder `out` of a flat table: a file, or a folder with a file a split.
+    """Write the dataset folder `out` from a flat table: a file, or a folder with one file per split.
 
-    Raises `BadInput` where it is not sure which column is what, and for a row that does not fit:
-    nothing is written then.
+    Raises `BadInput` if the role of a column is ambiguous, and for a faulty row; then
+    nothing is written.
     """
     options = options or ImportOptions()
     tables = open_tables(source)
     if source.is_dir() and out.resolve() == source.resolve():
-        cure = "choose another folder with --out"
-        raise BadInput("is the table's own folder", file=out, cure=cure)
+        cure = "choose another folder: --out DIR"
+        raise BadInput("is the folder of the table", file=out, cure=cure)
     plan = plan_columns(tables, options)
     if options.labels and plan.kind in ("similarity", "reading"):
-        what = f"--labels names labels, and the answers of {plan.kind} are none"
-        raise BadInput(what, file=source, cure="leave it out, or name another --kind")
+        what = f"--labels renames labels, but {plan.kind} has no labels"
+        raise BadInput(what, file=source, cure="leave out --labels, or pass another --kind")
     by_split: dict[str, list[FlatTable]] = {}
     for table in tables:
         parts = by_split.setdefault(split_of(table, options, len(tables)), [])
         if parts and parts[0].split != table.split:
-            what = f"holds one split under two names: {parts[0].split}, {table.split}"
+            what = f"has one split under two names: {parts[0].split}, {table.split}"
             raise BadInput(what, file=source, cure="import them one by one, or rename one")
         parts.append(table)
     check_split_names(by_split)
@@ -948,10 +956,10 @@ def import_table(source: Path, out: Path, options: ImportOptions | None = None) 
 
 
 def split_of(table: FlatTable, options: ImportOptions, count: int) -> str:
-    """The split of a table: as the user says, as its file or folder is called, else `all`."""
+    """Return the split of a table: the user's, the name of its file or folder, or `all`."""
     if options.split is not None:
         if count > 1:
-            cure = "leave --split out: each file is a split"
-            raise BadInput("--split names the split of one file", file=table.path, cure=cure)
+            cure = "leave out --split: each file is a split"
+            raise BadInput("--split needs a single file", file=table.path, cure=cure)
         return options.split
     return SPLIT_ALIASES.get(table.split, table.split) or guess_split(table.path)

@@ -1,12 +1,12 @@
-"""The key file of a dataset whose labels are hidden, and the notice that lies in the dataset folder.
+"""The key file of a dataset whose labels are hidden, and the notice in the dataset folder.
 
 `nikawa data hide` takes the labels of a split away and writes them into a key file, JSON lines of
-mode 0600: a header with the secret that the new ids are keyed by, then a line an item with its old
-id, its gold and all else that was taken away. The folder that is published holds `hidden.json`, the
+mode 0600: a header with the secret that the new ids are keyed by, then one line per item with its old
+id, its gold and everything else that was removed. The folder that is published holds `hidden.json`, the
 notice: which tasks are asked, how many items are hidden, the digest of their inputs, and a seal.
 
-The seal is HMAC-SHA256 of the whole key file under its secret. Nobody can learn a label from it,
-and whoever has the folder can later make sure that no label was changed since: a key file with
+The seal is HMAC-SHA256 of the whole key file under its secret. It reveals no label,
+and anyone with the folder can later verify that no label was changed: a key file with
 another label has another seal. So a key file that was edited, cut short or mixed up is refused.
 """
 
@@ -38,33 +38,33 @@ ID_BYTES = 10
 """Bytes of a new id: 80 bits, so that ids neither collide nor can be guessed."""
 PRIVATE_MODES = (0o600, 0o400)
 """The modes that a key file should have."""
-NOT_KEYS = "name the file that nikawa data hide --keys wrote"
+NOT_KEYS = "pass the file that nikawa data hide --keys wrote"
 
 
 class HiddenSplit(Record, frozen=True, kw_only=True):
-    """A split whose labels are hidden, as the notice tells of it."""
+    """The entry of a split with hidden labels in the notice."""
 
     items: int
     digest: str
     """SHA-256 of ids and inputs, whatever the order: see `digest_items`."""
     kept: tuple[str, ...] = ()
-    """What was kept beside the inputs."""
+    """The fields that were kept in addition to the inputs."""
     seal: str
     """Of the key file that holds the labels."""
 
 
 class HiddenNotice(Record, frozen=True, kw_only=True):
-    """What the folder of a dataset with hidden labels says of them."""
+    """The notice in the folder of a dataset with hidden labels."""
 
     hidden: int
     """The version of this form."""
     tasks: tuple[Task, ...]
-    """What is asked: the gold that would tell is not here."""
+    """The tasks, because they cannot be inferred without gold."""
     splits: dict[str, HiddenSplit]
 
 
 class KeyItem(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What was taken away from one item."""
+    """The data that was removed from one item."""
 
     id: str
     """Its id in the published folder."""
@@ -82,7 +82,7 @@ class KeyItem(Record, frozen=True, kw_only=True, omit_defaults=True):
     origin: Origin | None = None
     judgements: tuple[Judgement, ...] = ()
     lineage: dict[str, Any] | None = None
-    """Its entry of `lineage.jsonl`, where the folder had one."""
+    """Its entry of `lineage.jsonl`, if the folder had one."""
 
 
 class KeyHeader(Record, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ class KeyHeader(Record, frozen=True, kw_only=True):
     version: str
     """Of the dataset."""
     secret: str
-    """What new ids and the new order are keyed by, in hexadecimal digits."""
+    """The secret for new ids and the new order, in hexadecimal digits."""
     splits: dict[str, str]
     """Split to the digest of its items."""
     items: int
@@ -113,12 +113,12 @@ class LabelKeys:
 
     @property
     def secret(self) -> bytes:
-        """What new ids and the new order are keyed by."""
+        """The secret for new ids and the new order."""
         return bytes.fromhex(self.header.secret)
 
 
 def make_id(secret: bytes, *parts: str) -> str:
-    """Sixteen letters and digits that nobody can tell without the secret; the same parts give the
+    """Return sixteen letters and digits that cannot be guessed without the secret; the same parts give the
     same ones.
 
     >>> make_id(b"s", "tides", "test", "t1") == make_id(b"s", "tides", "test", "t1")
@@ -158,7 +158,7 @@ def compute_seal(header: KeyHeader, lines: Iterable[bytes]) -> str:
 def read_keys(path: Path) -> LabelKeys:
     """Read a key file.
 
-    Raises `BadInput` where it is none, or where it is not as it was written.
+    Raises `BadInput` if it is not a key file, or if it was changed.
     """
     header: KeyHeader | None = None
     lines: list[bytes] = []
@@ -171,7 +171,9 @@ def read_keys(path: Path) -> LabelKeys:
             continue
         item = decode_json(line, KeyItem, path, number)
         if item.split not in items or item.id in items[item.split]:
-            what = f"holds {item.id!r} of {item.split} twice, or a split it does not announce"
+            what = (
+                f"has {item.id!r} of {item.split} twice, or a split that its header does not list"
+            )
             raise BadInput(what, file=path, line=number, cure=NOT_KEYS)
         items[item.split][item.id] = item
         lines.append(line)
@@ -179,17 +181,17 @@ def read_keys(path: Path) -> LabelKeys:
         raise BadInput("is empty", file=path, cure=NOT_KEYS)
     if not hmac.compare_digest(compute_seal(header, lines), header.seal):
         held = sum(map(len, items.values()))
-        lost = f" ({held:,} of {header.items:,} items are there)" if held != header.items else ""
-        what = f"is not as nikawa data hide wrote it: its seal does not fit{lost}"
-        raise BadInput(what, file=path, cure="take the copy that you kept, or hide the labels anew")
+        lost = f" ({held:,} of {header.items:,} items are present)" if held != header.items else ""
+        what = f"was changed after nikawa data hide wrote it: its checksum does not match{lost}"
+        raise BadInput(what, file=path, cure="use your backup copy, or hide the labels again")
     return LabelKeys(path, header, items)
 
 
 def refuse_closed_keys(keys: Path | LabelKeys | None, hidden: bool) -> None:
-    """Refuse a key file of someone who did not say that they may see what it tells."""
+    """Refuse a key file without `hidden`, which confirms that the user may see the labels."""
     if keys is not None and not hidden:
-        what = "keys open hidden labels"
-        raise BadInput(what, cure="say --hidden too, if you may see what they tell")
+        what = "--keys needs --hidden"
+        raise BadInput(what, cure="also pass --hidden if you may see the hidden labels")
 
 
 def read_header(line: bytes, path: Path) -> KeyHeader:
@@ -200,15 +202,15 @@ def read_header(line: bytes, path: Path) -> KeyHeader:
     except (msgspec.DecodeError, ValueError, RecursionError):
         size = 0
     if size != SECRET_BYTES:
-        raise BadInput("is no key file", file=path, line=1, cure=NOT_KEYS)
+        raise BadInput("is not a key file", file=path, line=1, cure=NOT_KEYS)
     if header.keys != VERSION:
-        what = f"is a key file of version {header.keys}, this Nikawa reads {VERSION}"
+        what = f"is a key file of version {header.keys}; this Nikawa reads version {VERSION}"
         raise BadInput(what, file=path, line=1, cure="update Nikawa")
     return header
 
 
 def describe_mode(path: Path) -> str:
-    """A warning where others can read or change a key file; empty where they cannot."""
+    """Return a warning if others can read or change a key file, or an empty text."""
     mode = path.stat().st_mode & 0o7777
     if mode in PRIVATE_MODES:
         return ""
@@ -216,31 +218,31 @@ def describe_mode(path: Path) -> str:
 
 
 def read_notice(folder: Path) -> HiddenNotice | None:
-    """The notice of a dataset folder; None where it has none."""
+    """Return the notice of a dataset folder, or None."""
     path = folder / HIDDEN_NOTICE
     if not path.is_file():
         return None
     notice = read_json(path, HiddenNotice, unique=True)
     if notice.hidden != VERSION:
-        what = f"is a notice of version {notice.hidden}, this Nikawa reads {VERSION}"
+        what = f"is a notice of version {notice.hidden}; this Nikawa reads version {VERSION}"
         raise BadInput(what, file=path, cure="update Nikawa")
     return notice
 
 
 def encode_notice(notice: HiddenNotice) -> bytes:
-    """The notice as its file holds it."""
+    """Return the notice as the content of its file."""
     return msgspec.json.format(encode_json(notice), indent=2) + b"\n"
 
 
 def find_notice(text: str) -> HiddenNotice | None:
-    """The notice of a dataset given as `load` takes it; None where it has none."""
+    """Return the notice of a dataset, named as for `load`, or None."""
     return None if spec_of(text).name else read_notice(custom_path(text)[0])
 
 
 def carry_notice(text: str, splits: Collection[str]) -> dict[str, bytes]:
-    """The notice for a copy of a dataset that has some of its splits: its name and content.
+    """Return the notice for a copy of a dataset with some of its splits: its file name and content.
 
-    Nothing where the dataset, given as `load` takes it, has no notice, or where none of these
+    Returns nothing if the dataset, named as for `load`, has no notice, or if none of these
     splits is hidden.
     """
     notice = find_notice(text)
@@ -251,25 +253,25 @@ def carry_notice(text: str, splits: Collection[str]) -> dict[str, bytes]:
 
 
 def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
-    """The dataset with its labels and all else that was taken away, under its published ids and in
-    its published order: answers without ids go by it.
+    """Return the dataset with its labels and all other removed data, under its published ids and in
+    its published order, which answers without ids follow.
 
-    `place` is where it was read from. Raises `BadInput` where the keys are those of other items, or
-    of items that were changed since.
+    `place` is its source. Raises `BadInput` if the keys belong to other items, or
+    to items that were changed since.
     """
     splits = dict(dataset.splits)
     known = [split for split in keys.items if split in splits]
     if not known:
-        what = f"holds the labels of {', '.join(keys.items)} of {keys.header.dataset}"
-        cure = f"{place} has {', '.join(splits)}: name the key file of this dataset"
+        what = f"has the labels of {', '.join(keys.items)} of {keys.header.dataset}"
+        cure = f"{place} has {', '.join(splits)}; pass the key file of this dataset"
         raise BadInput(what, file=keys.path, cure=cure)
     notice = read_notice(Path(place)) if Path(place).is_dir() else None
     for split in known:
         refuse_other_items(keys, split, splits[split], place)
         told = None if notice is None else notice.splits.get(split)
         if told is not None and not hmac.compare_digest(told.seal, keys.header.seal):
-            what = f"has another seal than {Path(place) / HIDDEN_NOTICE} tells of {split}"
-            cure = "the labels were hidden anew since: name the key file that was written then"
+            what = f"has a different checksum for {split} than {Path(place) / HIDDEN_NOTICE}"
+            cure = "the labels were hidden again later; pass the key file of that time"
             raise BadInput(what, file=keys.path, cure=cure)
         items = keys.items[split]
         splits[split] = tuple(restore_example(e, items[e.id], keys.path) for e in splits[split])
@@ -279,31 +281,31 @@ def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
 def refuse_other_items(
     keys: LabelKeys, split: str, examples: Sequence[Example], place: str
 ) -> None:
-    """Raise unless the items of a split are those that the keys tell of."""
+    """Raise unless the items of a split are those of the keys."""
     items = keys.items[split]
     ids = {example.id for example in examples}
     strange = [name for name in ids if name not in items]
     missing = [name for name in items if name not in ids]
     name = f"{place}:{split}"
     if len(missing) == len(items):
-        what = f"is the key file of {keys.header.dataset}: it knows none of the items of {name}"
-        raise BadInput(what, file=keys.path, cure="name the key file of this dataset")
+        what = f"is the key file of {keys.header.dataset}: it has none of the items of {name}"
+        raise BadInput(what, file=keys.path, cure="pass the key file of this dataset")
     if strange:
-        what = f"knows nothing of {len(strange):,} items of {name}, such as {min(strange)}"
+        what = f"does not have {len(strange):,} items of {name}, such as {min(strange)}"
         raise BadInput(what, file=keys.path, cure="score the folder that nikawa data hide wrote")
     if missing:
         what = f"has the labels of {len(missing):,} items that {name} lacks, such as {min(missing)}"
         raise BadInput(what, file=keys.path, cure="score the folder that nikawa data hide wrote")
     changed = [e.id for e in examples if digest_inputs(e.inputs) != items[e.id].inputs]
     if changed:
-        what = f"{len(changed):,} items of {name} were changed since, such as {min(changed)}"
+        what = f"{len(changed):,} items of {name} have changed since, such as {min(changed)}"
         raise BadInput(what, file=keys.path, cure="score the folder that nikawa data hide wrote")
 
 
 def restore_example(example: Example, item: KeyItem, path: Path) -> Example:
-    """An example with what was taken away from it; `path` is the key file.
+    """Return an example with its removed data; `path` is the key file.
 
-    Tags and values of the meta that it got since, as from `nikawa tag`, stay.
+    Later tags and metadata values, as from `nikawa tag`, stay.
     """
     restored = Example(
         id=example.id,
@@ -323,7 +325,7 @@ def restore_example(example: Example, item: KeyItem, path: Path) -> Example:
 
 def sort_as_before(examples: Sequence[Example], keys: LabelKeys, split: str) -> tuple[Example, ...]:
     """Examples in the order they had before, so that resamples draw the same ones."""
-    # A split may go by its usual name, `dev` for `valid`: then its ids tell which it is.
+    # A split may have its usual name, `dev` for `valid`: then its ids identify it.
     named = [keys.items[split]] if split in keys.items else []
     for items in (*named, *keys.items.values()):
         if all(example.id in items for example in examples):

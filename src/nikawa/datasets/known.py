@@ -15,7 +15,7 @@ however large the finding: `nikawa generate` and `nikawa build` write those that
 declares. `reason` is for the next reader, and must be there.
 
 Registered datasets declare theirs in `Benchmark.by_design`, and measured counts in the `known.toml`
-beside their readers.
+with their readers.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from nikawa.io.toml import read_toml
 from nikawa.records import Card, Finding, Record
 
 NOTE = "Known to nikawa data check: "
-"""How the lines of a card begin that repeat what the owner accepted."""
+"""The prefix of card lines with findings that the owner accepted."""
 MAX_IDS_LISTED = 50
-"""Examples of an accepted finding up to which they are listed; of more, the count is kept."""
-_ENTRY = 'write [[known]] tables of check, where, ids or count, and reason; see "Known findings" of docs/data.md'
+"""Maximum examples of an accepted finding to list; for more, only the count is stored."""
+_ENTRY = 'write [[known]] tables with check, where, ids or count, and reason; see "Known findings" in docs/data.md'
 
 
 def fits_pattern(text: str, pattern: str) -> bool:
-    """Whether a text is what a pattern says, in which `*` stands for anything.
+    """Whether a text matches a pattern, in which `*` means anything.
 
-    Each part is looked for once, from left to right: an expression of many `*` could be tried for ever.
+    Each part is searched once, from left to right: a regular expression with many `*` could take for ever.
 
     >>> fits_pattern("dev in train", "dev in *"), fits_pattern("dev in train", "*dev")
     (True, False)
@@ -73,9 +73,9 @@ class KnownFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
     where: str = ""
     """The place that the check names; `*` stands for anything, and nothing for every place."""
     count: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """How many there may be; any number when None."""
+    """The maximum count; None: any."""
     ids: tuple[str, ...] = ()
-    """The examples concerned, as split/id, where they are listed."""
+    """The affected examples, as split/id, if they are listed."""
     reason: Annotated[str, msgspec.Meta(min_length=1)]
     """Why it is as it should be, or why it stays."""
 
@@ -113,12 +113,12 @@ def read_known(folder: Path) -> tuple[KnownFinding, ...]:
     try:
         return msgspec.convert(read_toml(path, _ENTRY), _File).known
     except msgspec.ValidationError as problem:
-        what = f"is no list of known findings: {plain_fault(str(problem))}"
+        what = f"is not a list of known findings: {plain_fault(str(problem))}"
         raise BadInput(what, file=path, cure=_ENTRY) from None
 
 
 def format_known(entries: Iterable[KnownFinding]) -> str:
-    """The entries as `known.toml` holds them.
+    """Format the entries for `known.toml`.
 
     >>> print(format_known([KnownFinding(check="broken-groups", reason="one template each")]))
     # Findings of nikawa data check that are known; docs/data.md describes the entries.
@@ -148,12 +148,12 @@ def write_known(folder: Path, entries: Iterable[KnownFinding]) -> None:
 def merge_known(
     declared: Sequence[KnownFinding], before: Sequence[KnownFinding]
 ) -> tuple[KnownFinding, ...]:
-    """What a plug-in declares, and what the owner of a folder accepted before it was made anew."""
+    """Return what a plug-in declares, and what the owner of a folder accepted before it was made again."""
     return (*declared, *(entry for entry in before if entry not in declared))
 
 
 def accept_finding(finding: Finding, reason: str) -> KnownFinding:
-    """The entry that makes a finding known as it is now."""
+    """Return the entry that makes a finding known in its current state."""
     ids = tuple(dict.fromkeys(map(_local_id, finding.ids)))
     if not ids or len(ids) > MAX_IDS_LISTED:
         return KnownFinding(
@@ -163,9 +163,9 @@ def accept_finding(finding: Finding, reason: str) -> KnownFinding:
 
 
 def describe_on_card(card: Card, entries: Iterable[KnownFinding]) -> Card:
-    """The card with a line for each accepted finding, in place of those it had.
+    """Return the card with one line per accepted finding, in place of its previous lines.
 
-    What is by design is the business of the pack or recipe, whose card it already is.
+    Findings by design belong to the pack or recipe, whose card already has them.
     """
     lines = []
     for entry in entries:

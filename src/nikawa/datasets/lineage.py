@@ -1,7 +1,7 @@
 """Where an example came from: source, judgements, rules, the drops of its siblings, split, tags,
 versions.
 
-`lineage.jsonl` in a dataset folder holds a line an example. Beside it, `lineage.index` holds (hash
+`lineage.jsonl` in a dataset folder has one line per example. Next to it, `lineage.index` has (hash
 of the reference, offset of the line), sorted, so that one example of 100,000 is found with a few
 reads. Without a fitting index the file is read through.
 """
@@ -40,7 +40,7 @@ class Step(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A stage of the recipe, or `aggregate` or `split`."""
     item: str
     rule: str = ""
-    """What the stage decided by, in words."""
+    """The basis of the decision, in words."""
     parents: tuple[str, ...] = ()
     """The items that this one was made of."""
 
@@ -69,15 +69,15 @@ class Change(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Lineage(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """All that is known of how a released example came to be."""
+    """The complete history of a released example."""
 
     example: str
     """Full reference."""
     item: str
-    """What it was called while it was made."""
+    """Its name during the build."""
     split: str
     recipe: str
-    """What built the dataset: a recipe, or `aggregate`."""
+    """The builder of the dataset: a recipe, or `aggregate`."""
     version: str
     nikawa: str
     """The version of Nikawa that built it."""
@@ -88,7 +88,7 @@ class Lineage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The items of source files it goes back to: item, file, line, and url and licence where known.
     """
     steps: tuple[Step, ...] = ()
-    """In the order in which they were taken."""
+    """In their order."""
     judgements: tuple[Judgement, ...] = ()
     siblings: tuple[Sibling, ...] = ()
     siblings_more: int = 0
@@ -122,8 +122,8 @@ def read_lineage(folder: Path) -> Iterator[Lineage]:
 
 
 def hide_lineage(entry: Lineage) -> Lineage:
-    """The lineage of a hidden example, without all that may tell its label: what workers answered,
-    what stages decided by, why siblings were dropped, what was corrected.
+    """Return the lineage of a hidden example without everything that may reveal its label: workers' answers,
+    the basis of decisions, the reasons for dropped siblings, corrections.
     """
     replace = msgspec.structs.replace
     return replace(
@@ -138,12 +138,10 @@ def hide_lineage(entry: Lineage) -> Lineage:
 
 
 def find_lineage(example: str, folder: Path) -> Lineage:
-    """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has
-    it.
+    """Return the lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` if only one split has it.
 
-    That of a hidden example comes without what may tell its label (see `hide_lineage`).
-
-    Raises `BadInput` where no example or several have that name; the error suggests near ids.
+    The lineage of a hidden example does not reveal its label (see `hide_lineage`).
+    Raises `BadInput` if no example or several have that id; the error suggests similar ids.
     """
     path = _file(folder)
     entries = [find_entry(path, name) for name in possible_references(example, folder)]
@@ -153,14 +151,16 @@ def find_lineage(example: str, folder: Path) -> Lineage:
         return hide_lineage(entry) if entry.example in find_hidden_references(folder) else entry
     if lineages:
         several = list_names(entry.example for entry in lineages)
-        raise BadInput(f"several splits have {example!r}", file=path, cure=f"say which: {several}")
+        raise BadInput(
+            f"several splits have {example!r}", file=path, cure=f"write one of: {several}"
+        )
     known = []
     for number, line in read_raw_lines(path):
         if number > MAX_IDS_COMPARED:
             break
         known.append(decode_json(line, _Name, path, number).example.partition(":")[2])
     cure = suggest(example.rpartition(":")[2], known)
-    raise BadInput(f"holds no example {example!r}", file=path, cure=cure)
+    raise BadInput(f"has no example {example!r}", file=path, cure=cure)
 
 
 class _Name(msgspec.Struct):
@@ -172,15 +172,15 @@ class _Name(msgspec.Struct):
 def _file(folder: Path) -> Path:
     path = folder / LINEAGE
     if not path.is_file():
-        cure = "name the folder of a dataset that nikawa build made, or that split made of one or of aggregated gold (--in DIR)"
-        raise BadInput("there is no lineage here", file=folder, cure=cure)
+        cure = "pass the folder of a dataset that nikawa build made, or that nikawa split made from one or from aggregated gold: --in DIR"
+        raise BadInput("has no lineage", file=folder, cure=cure)
     return path
 
 
 def possible_references(example: str, folder: Path) -> list[str]:
-    """The references that what was given may stand for.
+    """Return the references that a text may mean.
 
-    Ids may hold colons and slashes themselves.
+    Ids may contain colons and slashes themselves.
     """
     name, splits = read_json(folder / CARD, Card).name, list(split_files(folder))
     split, slash, rest = example.partition("/")
@@ -196,7 +196,7 @@ def _hash(name: str) -> bytes:
 
 
 def find_entry(path: Path, name: str) -> Lineage | None:
-    """By the index where it fits the file, else by reading through."""
+    """Find a line by the index if it fits the file, else by reading the whole file."""
     index = path.with_name(INDEX)
     if index.is_file():
         with open_bytes(index) as stream:
@@ -205,7 +205,7 @@ def find_entry(path: Path, name: str) -> Lineage | None:
                 return search_index(path, name, stream)
     encoded = msgspec.json.encode(name)
     for number, line in read_raw_lines(path):
-        if encoded in line:  # only lines that hold the reference are decoded
+        if encoded in line:  # decode only lines that contain the reference
             entry = decode_json(line, Lineage, path, number)
             if entry.example == name:
                 return entry
@@ -228,7 +228,7 @@ def search_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
             if entry_hash != name_hash:
                 break
             if offset >= path.stat().st_size:
-                what, cure = f"points outside {LINEAGE}", "remove it: it only makes the search fast"
+                what, cure = f"points outside {LINEAGE}", "remove it; it is only an index"
                 raise BadInput(what, file=path.with_name(INDEX), cure=cure)
             stream.seek(offset)
             entry = decode_json(stream.readline(read_limits().line), Lineage, path)

@@ -1,4 +1,4 @@
-"""Load a dataset from what a user writes: a name, a folder, a records file, or `name@file` (see
+"""Load a dataset by name, folder, records file, or `name@file` (see
 `nikawa.spec`).
 """
 
@@ -44,13 +44,13 @@ def load(
 ) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
-    `data` is the data folder (else `NIKAWA_DATA`, else the user's own); `version` picks one of
+    `data` is the data folder (default: `NIKAWA_DATA`, then the user's data folder). `version` selects one of
     several published versions.
 
-    Labels that are hidden are removed (see `nikawa.datasets.hidden`). With `hidden` they stay, as
-    far as the file holds them: for whoever holds the labels.
+    Hidden labels are removed (see `nikawa.datasets.hidden`). With `hidden` they stay, as
+    far as the file has them; only for owners of the labels.
 
-    Raises `MissingData` where a published dataset is not on this machine, with the command that
+    Raises `MissingData` if a published dataset is not on this machine, with the command that
     fetches it.
 
     >>> dataset = load("mini-ja:dev")
@@ -63,7 +63,7 @@ def load(
         return dataset if hidden else remove_hidden_labels(dataset)
     path, split = custom_path(text)
     cover = hide_inherited if hidden else remove_hidden_labels
-    # The whole dataset is looked at: what a split inherited may be hidden in another one.
+    # Check the whole dataset: an inherited label of a split may be hidden in another split.
     dataset = cover(_read_custom(path), path, partial(_read_as_it_is, data=data))
     return pick_split(dataset, split, path) if split else dataset
 
@@ -76,16 +76,16 @@ def _read_published(spec: Spec, data: Path | None, version: str | None = None) -
 
 
 def _read_as_it_is(text: str, *, data: Path | None) -> Dataset:
-    """A dataset with every label that its files hold, to look for what is hidden."""
+    """Load a dataset with every label of its files, to find the hidden ones."""
     spec = spec_of(text)
     return _read_published(spec, data) if spec.name else _read_custom(custom_path(text)[0])
 
 
 def peek(text: str, n: int, *, data: Path | None = None) -> Dataset:
-    """The same, but of a custom dataset the first `n` examples of each split, without reading on.
+    """Like `load`, but for a custom dataset only the first `n` examples of each split.
 
-    What comes later in a file is not looked at, be it broken; unless one of the first examples is
-    hidden or was made from others, for only the whole dataset tells what must be removed then.
+    The rest of a file is not read, even if it is broken. If one of the first examples is
+    hidden or was made from others, the whole dataset is read, to find what must be removed.
     """
     if spec_of(text).name:
         return load(text, data=data)
@@ -101,7 +101,7 @@ def peek(text: str, n: int, *, data: Path | None = None) -> Dataset:
 def open_file(path: Path, *, data: Path | None = None, hidden: bool = False) -> Iterator[Example]:
     """Stream the examples of a records file, without hidden labels unless `hidden` is set.
 
-    The file is read as it is used. One that can be read only once, a pipe, is read as a whole.
+    The file is read on demand. A pipe, which can be read only once, is read completely.
     """
     split = guess_split(path)
     kept = None if path.is_file() else tuple(read_examples(path))
@@ -116,9 +116,9 @@ def open_file(path: Path, *, data: Path | None = None, hidden: bool = False) -> 
 
 
 def find_hidden_references(folder: Path) -> set[str]:
-    """Full references of the hidden examples of a dataset folder, for what lies beside them.
+    """Return full references of the hidden examples of a dataset folder, for the other files of the folder.
 
-    Splits whose bytes hold no mark of a hidden or an inherited label are not decoded.
+    Splits without a mark of a hidden or inherited label in their bytes are not decoded.
     """
 
     def may_hide(path: Path) -> bool:
@@ -142,7 +142,7 @@ def find_hidden_references(folder: Path) -> set[str]:
 def load_task(
     name: str, split: str, *, data: Path | None = None, hidden: bool = False
 ) -> tuple[Task, tuple[Example, ...]]:
-    """A task and the examples of one split it can be asked of; `hidden` as for `load`.
+    """Load a task and the examples of one split that it applies to; `hidden` works as in `load`.
 
     >>> task, examples = load_task("mini-ja-nli", "dev")
     >>> task.labels, len(examples)
@@ -168,11 +168,11 @@ def read_judgements(
     spec = spec_of(text)
     benchmark, split = benchmarks()[spec.name or name_and_split(text)[0]], spec.split
     if spec.path is not None:
-        cure = f"workers' answers lie beside it: write {benchmark.name}, and --data"
-        raise BadInput(f"{text!r} names a file", cure=cure)
+        cure = f"judgements are in other files: write {benchmark.name}, and pass --data"
+        raise BadInput(f"{text!r} is a file", cure=cure)
     if benchmark.judgements is None:
         have = [other.name for other in benchmarks().values() if other.judgements is not None]
-        what = f"{benchmark.name} publishes no workers' answers"
+        what = f"{benchmark.name} does not publish judgements"
         raise BadInput(what, cure=f"these do: {', '.join(have)}")
     if split not in (None, "all", *benchmark.split_names()):
         raise unknown(f"split of {benchmark.name}", str(split), benchmark.split_names())
@@ -184,16 +184,16 @@ def read_judgements(
 def keep_split(
     judgements: Iterable[Judgement], benchmark: Benchmark, split: str
 ) -> Iterator[Judgement]:
-    """The judgements of one split.
+    """Yield the judgements of one split.
 
-    Where some could be of any, for want of a file, that is an error.
+    Raises an error if a missing file leaves the split of some judgements unknown.
     """
     of_split, of_any = (reference(benchmark.name, name, "") for name in (split, "all"))
     for judgement in judgements:
         if judgement.example.startswith(of_split):
             yield judgement
         elif judgement.example.startswith(of_any):
-            what = f"the file that tells the splits of {benchmark.name}'s judgements is not here"
+            what = f"the file with the splits of {benchmark.name}'s judgements is missing"
             cure = f"run: nikawa data fetch {benchmark.name}, or leave out :{split}"
             raise MissingData(what, cure=cure)
 
@@ -244,8 +244,8 @@ def read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str,
                     # One of the two files is a copy, or of another release.
                     before = first_file.setdefault((name, example.id), path)
                     if before != path:
-                        what = f"id {example.id!r} of {name} is in {before} too"
-                        cure = "keep one of the two files, or name it: NAME@FILE"
+                        what = f"the id {example.id!r} of {name} is also in {before}"
+                        cure = "keep one of the two files, or choose one: NAME@FILE"
                         raise BadInput(what, file=path, cure=cure)
                 splits.setdefault(name, []).append(example)
     return {name: tuple(examples) for name, examples in splits.items()}
@@ -269,16 +269,14 @@ def refuse_repeats(
         ids.add(example.id)
         yield example
     if not ids:
-        raise BadInput(
-            "holds no rows", file=path, cure="fetch it again, or name a file that holds some"
-        )
+        raise BadInput("holds no rows", file=path, cure="fetch it again, or pass a file with rows")
 
 
 def _make_dataset(
     benchmark: Benchmark, splits: dict[str, Examples], files: Iterable[Path]
 ) -> Dataset:
-    """The dataset with its version: as the content tells, else as its files are called, else the
-    card's.
+    """Return the dataset with its version: from the content, else from the names of its files, else from the
+    card.
     """
     version = benchmark.version_of(splits) if benchmark.version_of else None
     if version is None:
@@ -319,11 +317,11 @@ def declared_split(benchmark: Benchmark, path: Path) -> str | None:
 
 
 def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
-    """The dataset with one split alone; `path` is where it was read from, for the error."""
+    """Return the dataset with only one split; `path` is its source, for the error."""
     name = split if split in dataset.splits else SPLIT_ALIASES.get(split, split)
     if name not in dataset.splits:
         raise BadInput(
-            f"holds no split {split!r}", file=path, cure=f"it holds: {', '.join(dataset.splits)}"
+            f"has no split {split!r}", file=path, cure=f"it has: {', '.join(dataset.splits)}"
         )
     return msgspec.structs.replace(dataset, splits={name: dataset.splits[name]})
 
@@ -342,7 +340,7 @@ def guess_split(path: Path) -> str:
 
 
 def _read_custom(path: Path, n: int | None = None) -> Dataset:
-    """A dataset folder or a records file as it is, or the first `n` examples of each split."""
+    """Read a dataset folder or a records file, or the first `n` examples of each split."""
     if not path.is_dir():
         try:
             return loose_dataset(path, tuple(islice(read_examples(path), n)))
@@ -355,29 +353,29 @@ def _read_custom(path: Path, n: int | None = None) -> Dataset:
             "run nikawa aggregate again with --examples FILE: it writes the texts with their gold"
         )
         if (examples := path / "examples.jsonl").is_file():
-            cure = f"name its examples: {quote(str(examples))}"
+            cure = f"pass its examples: {quote(str(examples))}"
         raise BadInput("is a folder of nikawa aggregate, not a dataset", file=path, cure=cure)
     refuse_flat_tables(path)
     writes = f"nikawa data card {quote(str(path))} writes one"
-    cure = writes if split_files(path) else "name a dataset folder or a records file"
+    cure = writes if split_files(path) else "pass a dataset folder or a records file"
     raise BadInput("is a folder without card.json", file=path, cure=cure)
 
 
 def refuse_flat_tables(path: Path) -> None:
-    """Refuse a file or folder of flat tables, which are no records, with the command that makes a
-    dataset of them.
+    """Refuse a file or folder of flat tables, which are not records, with the command that imports
+    them.
     """
-    from nikawa.io.flat_tables import holds_flat_rows
+    from nikawa.io.flat_tables import find_flat_rows
 
-    if holds_flat_rows(path):
-        kind = "a folder of flat tables" if path.is_dir() else "a flat table"
-        cure = f"make a dataset of it: nikawa data import {quote(str(path))} --out FOLDER"
-        raise BadInput(f"is {kind}, not of records", file=path, cure=cure)
+    table = find_flat_rows(path)
+    if table is not None:
+        cure = f"convert it to a dataset: nikawa data import {quote(str(path))} --out FOLDER"
+        raise BadInput("has flat rows, not records", file=table, cure=cure)
 
 
 def _name_reader(problem: BadInput, path: Path) -> BadInput:
-    """The same error, with the reader to name where the file is no records file but a published
-    one.
+    """Return the same error, with the reader to use if the file is a published file rather than
+    records.
     """
     names = readers_of(path) if path.is_file() else []
     if not names:
@@ -390,9 +388,9 @@ def _name_reader(problem: BadInput, path: Path) -> BadInput:
 
 
 def readers_of(path: Path) -> list[str]:
-    """The published datasets whose reader takes the first row of a file.
+    """Return the published datasets whose reader accepts the first row of a file.
 
-    Where some of them call one of their files like it, only those.
+    If some of them have a file with the same name, return only those.
     """
     able = []
     for benchmark in benchmarks().values():
@@ -410,7 +408,7 @@ def readers_of(path: Path) -> list[str]:
 
 
 def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:
-    """A dataset around a single records file, which has no card of its own."""
+    """Return a dataset for a single records file, which has no card."""
     name, language = path.name.split(".")[0], guess_language(examples)
     card = msgspec.structs.replace(
         blank_card(name, language), description=f"records of {path.name}"

@@ -19,23 +19,23 @@ _ANY_VERSION, _VERSION = "v*", r"v[0-9]+(?:\.[0-9]+)*"
 
 
 def data_root(folder: Path | None = None) -> Path:
-    """The data folder: as given, else `NIKAWA_DATA`, else the user's own data folder."""
+    """Return the data folder: the argument, else `NIKAWA_DATA`, else the user's data folder."""
     if folder is not None:
         return folder
     if os.environ.get(VARIABLE):
-        return Path(os.path.expanduser(os.environ[VARIABLE]))  # noqa: PTH111  (~nobody stays as it is)
+        return Path(os.path.expanduser(os.environ[VARIABLE]))  # noqa: PTH111  (an unknown user such as ~x stays as it is)
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "nikawa"
 
 
 def require_folder(folder: Path | None) -> None:
-    """Refuse a data folder that was named and is none.
+    """Reject a data folder that does not exist or is not a folder.
 
     The default one and the variable's may be yet to come.
     """
     if folder is None or folder.is_dir():
         return
-    cure = "name the folder that holds the repositories (jglue/, jsick/, …)"
+    cure = "pass the folder with the repositories (jglue/, jsick/, …)"
     if folder.exists():
         raise BadInput("is not a folder", file=folder, cure=cure)
     if str(folder) != os.environ.get(VARIABLE):
@@ -43,9 +43,9 @@ def require_folder(folder: Path | None) -> None:
 
 
 def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:
-    """The folder that mirrors the upstream repository, whether it exists or not.
+    """Return the folder that mirrors the upstream repository, whether it exists or not.
 
-    A clone under its own name (`JGLUE`) serves where there is no folder of the key (`jglue`).
+    A clone under its own name (`JGLUE`) is used if there is no folder with the key (`jglue`).
     """
     if benchmark.folder is not None:
         return benchmark.folder
@@ -86,7 +86,7 @@ def matching_files(pattern: str, folder: Path) -> list[Path]:
 
 
 def path_version(path: Path) -> tuple[int, ...]:
-    """The last version a path names: `jnli-v1.3/valid-v1.3.json` gives (1, 3); none gives ()."""
+    """Return the last version in a path: (1, 3) for `jnli-v1.3/valid-v1.3.json`, () without a version."""
     versions = re.findall(r"v(\d+(?:\.\d+)*)", path.as_posix())
     return _numbers(versions[-1]) if versions else ()
 
@@ -98,7 +98,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def files_here(
     benchmark: Benchmark, data: Path | None = None, version: str | None = None
 ) -> dict[str, list[Path]]:
-    """Split name (empty where a file holds several) to the files that are here."""
+    """Return split name (empty if a file has several splits) to its existing files."""
     folder = repository_folder(benchmark, data)
     for fallback in (False, True):
         sources = [source for source in benchmark.sources if source.fallback is fallback]
@@ -110,16 +110,16 @@ def files_here(
 
 
 def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> MissingData:
-    """The error for a dataset none of whose files is here."""
+    """Return the error for a dataset without any file on this machine."""
     folder = repository_folder(benchmark, data)
-    cure = f"run: nikawa data fetch {benchmark.name}, or set {VARIABLE} to the folder that holds {benchmark.repository}/"
+    cure = f"run: nikawa data fetch {benchmark.name}, or set {VARIABLE} to the folder that contains {benchmark.repository}/"
     if benchmark.instead_of_fetch:
         cure = benchmark.instead_of_fetch.format(folder=folder)
     return MissingData(f"{benchmark.name}{what} is not in {folder}", cure=cure)
 
 
 def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> MissingData:
-    """The error for a version none of whose files is here: which ones are, and which can be
+    """Return the error for a version without any file on this machine: the available versions, and those that can be
     fetched.
     """
     folder = repository_folder(benchmark, data)
@@ -131,11 +131,11 @@ def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> Mi
     ]
     here = _versions(path.relative_to(folder) for path in paths)
     fetched = _versions(Path(file.path) for file in pinned_files(benchmark.name))
-    cure = f"here: {', '.join(here) or 'none'}"
+    cure = f"available: {', '.join(here) or 'none'}"
     if fetched:
-        cure += f"; nikawa data fetch {benchmark.name} brings {', '.join(fetched)} and no other"
+        cure += f"; nikawa data fetch {benchmark.name} fetches only {', '.join(fetched)}"
     elif paths:
-        cure = "its files name no version: leave the version out"
+        cure = "its files have no version; leave out the version"
     return MissingData(f"{benchmark.name} {version} is not in {folder}", cure=cure)
 
 

@@ -57,8 +57,8 @@ class DataVersion(Record, frozen=True, kw_only=True):
 class ExampleReader:
     """Reads sets by name from one data folder.
 
-    With `hidden`, `open_labels` gives the labels that are marked as hidden, for whoever holds them; with `keys` also those
-    that `nikawa data hide` took out of a folder. Every other method gives what everybody may see.
+    With `hidden`, `open_labels` returns hidden labels, for their owners; with `keys` also those
+    that `nikawa data hide` removed from a folder. Every other method returns only public data.
     """
 
     def __init__(
@@ -153,13 +153,13 @@ class ExampleReader:
     def refuse_unused_keys(self) -> None:
         """Refuse a key file that opened nothing of what was read."""
         if self.keys is not None and not self._has_used_keys:
-            what = "none of these runs answered items whose labels it holds"
-            cure = "name the runs on the folder that nikawa data hide wrote, or leave --keys out"
+            what = "none of these runs answered items whose labels the file has"
+            cure = "pass runs on the folder that nikawa data hide wrote, or leave out --keys"
             raise BadInput(what, file=self.keys.path, cure=cure)
 
     def withholds_gold(self, dataset: str, split: str) -> bool:
         """Whether a split of a custom folder has no gold, as `nikawa data hide` left it: models answer
-        it all the same, and whoever has the key file scores the answers.
+        it anyway, and the owner of the key file scores the answers.
         """
         if not is_custom(dataset):
             return False
@@ -189,8 +189,8 @@ class ExampleReader:
         if "train" in splits:
             return splits["train"]
         if len(splits) > 1:
-            cure = f"name one: {name}:SPLIT with {', '.join(splits)}"
-            raise BadInput(f"{name} holds {len(splits)} splits", cure=cure)
+            cure = f"choose one: {name}:SPLIT with {', '.join(splits)}"
+            raise BadInput(f"{name} has {len(splits)} splits", cure=cure)
         return next(iter(splits.values()))
 
     def training_examples(self, name: str, task: Task, labels: dict[str, str]) -> Examples:
@@ -202,7 +202,7 @@ class ExampleReader:
         examples = tuple(example for example in self.examples(name, task) if not example.hidden)
         if not examples:
             what = f"{name} has no example with gold for {source_task(name, task).question!r}"
-            raise BadInput(what, cure=f"name a set that {task.name} can be learned from")
+            raise BadInput(what, cure=f"pass a training set for {task.name}")
         return adapt_examples(name, task, examples, labels)
 
     def describe(self, name: str) -> DataVersion:
@@ -250,8 +250,8 @@ class ExampleReader:
 def open_reader(
     data: Path | None = None, *, hidden: bool = False, keys: Path | None = None
 ) -> ExampleReader:
-    """A reader of the data in a folder; with `hidden`, for whoever holds them, it opens hidden labels, with the file of `keys`
-    too. Raises `BadInput` for keys without `hidden`.
+    """Return a reader of the data in a folder. With `hidden` it opens hidden labels, for their owners; with `keys` also
+    those of the key file. Raises `BadInput` for keys without `hidden`.
     """
     if keys is None:
         return ExampleReader(data, hidden=hidden)
@@ -295,7 +295,7 @@ def digest_examples(examples: Examples, *, hidden: bool = False) -> str:
     """The digest of what the examples of a set say.
 
     Tags and meta are left out, so that tagging a dataset does not make its runs void. So is hidden
-    gold: whoever knows all labels but a few could try which of them give the digest. A label that
+    gold: someone who knows all labels but a few could try which of them give the digest. A label that
     is hidden later makes other data: scores from before are void. With `hidden` it is the digest
     that was taken before hidden gold was left out.
     """
@@ -308,19 +308,19 @@ def digest_examples(examples: Examples, *, hidden: bool = False) -> str:
 
 
 def source_task(name: str, task: Task) -> Task:
-    """The task of a set's own dataset that asks the same kind of question."""
+    """Return the task with the same kind of question in the dataset of a set."""
     dataset, _ = name_and_split(name)
     if dataset not in benchmarks() or dataset == task.dataset:
         return task
     candidates = [other for other in benchmarks()[dataset].tasks if other.kind == task.kind]
     if not candidates:
         what = f"{dataset} has no {task.kind} task to learn {task.name} from"
-        raise BadInput(what, cure="name another dataset: nikawa tasks shows their kinds")
+        raise BadInput(what, cure="pass another dataset; nikawa tasks shows the kinds of tasks")
     return next((t for t in candidates if t.question == task.question), candidates[0])
 
 
 def adapt_examples(name: str, task: Task, examples: Examples, labels: dict[str, str]) -> Examples:
-    """Examples of another set in the words of a task: inputs by their order, labels as told, scores
+    """Convert examples of another set for a task: inputs by their order, labels as mapped, scores
     to its scale.
     """
     source = source_task(name, task)
@@ -334,15 +334,17 @@ def adapt_examples(name: str, task: Task, examples: Examples, labels: dict[str, 
         for key in task.inputs:
             if key not in inputs:
                 what = (
-                    f"example {example.id!r} of {name} has no {key!r}, which {task.name} asks for"
+                    f"the example {example.id!r} of {name} has no {key!r}, which {task.name} needs"
                 )
-                raise BadInput(what, cure="name a dataset of the same kind")
+                raise BadInput(what, cure="pass a dataset of the same kind")
         gold = example.gold[source.question]
         if task.labels and isinstance(gold, str):
             gold = labels.get(gold, gold)
             if gold not in task.labels:
-                what = f"{name} has the label {gold!r}, {task.name} has {', '.join(task.labels)}"
-                cure = f"tell what it stands for: --label {gold}={task.labels[0]}, say"
+                what = (
+                    f"{name} has the label {gold!r}, but {task.name} has {', '.join(task.labels)}"
+                )
+                cure = f"rename the label, for example --label {gold}={task.labels[0]}"
                 raise BadInput(what, cure=cure)
         elif source.scale != task.scale and source.scale is not None and task.scale is not None:
             (low, high), (least, most) = source.scale, task.scale

@@ -3,7 +3,7 @@ its translation.
 
 Every shared example is one row of a table from answer to answer, for the whole and for each part
 (split, tag, a key of the meta). Numbers are tabled by whole steps, with the mean shift and the
-correlation beside.
+correlation.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def compare_gold(
     rows = list(rows_with_gold(pairs, question))
     if not rows:
         raise BadInput(
-            f"no shared example has gold for {question!r} on both sides", cure="are labels hidden?"
+            f"no shared example has gold for {question!r} on both sides",
+            cure="check whether the labels are hidden",
         )
     moved = [row for row in rows if row.before != row.after]
     is_same = one.name == other.name
@@ -190,7 +191,9 @@ def pair_examples(one: Dataset, other: Dataset) -> list[Pair]:
     ]
     if not pairs:
         what = f"{one.name} and {other.name} share no id"
-        raise BadInput(what, cure="name two versions of one dataset, or one and its translation")
+        raise BadInput(
+            what, cure="pass two versions of one dataset, or a dataset and its translation"
+        )
     return pairs
 
 
@@ -207,7 +210,7 @@ def choose_question(pairs: Sequence[Pair], one: str, other: str, question: str |
     if LABEL in shared:
         return LABEL
     if len(shared) != 1:
-        cure = f"say --question with one of: {list_names(shared)}"
+        cure = f"pass --question with one of: {list_names(shared)}"
         raise BadInput(
             f"{one} and {other} share {len(shared)} questions",
             cure=cure if shared else "nothing can be compared",
@@ -223,7 +226,7 @@ def rows_with_gold(pairs: Sequence[Pair], question: str) -> Iterator[SharedExamp
             continue
         if isinstance(before, list | dict) or isinstance(after, list | dict):
             what = f"the gold of {question!r} is a structure, not a label or a number"
-            raise BadInput(what, cure="name another question")
+            raise BadInput(what, cure="choose another question")
         tags = tuple(sorted(one.tags | other.tags))
         yield SharedExample(split, before, after, other, tags)
 
@@ -246,14 +249,14 @@ def cut_parts(
             parts = {name: [rows[i] for i in places] for name, places in groups.items()}
             if not parts:
                 known = {SPLIT, TAG, *(name for row in rows[:100] for name in row.example.meta)}
-                raise BadInput(f"no example has a {key!r} to part by", cure=suggest(key, known))
+                raise BadInput(f"no example has the field {key!r}", cure=suggest(key, known))
         for name, part in parts.items():
             yield f"{key}={name}", part
 
 
 def name_answer(value: Any) -> str:
-    """A label as it is; a number by the whole step it lies in, the highest of a scale to 5 in the
-    last.
+    """Return a label as it is, and a number as its whole step; the maximum of a scale to 5 is in the
+    last step.
 
     >>> name_answer("neutral"), name_answer(3.4), name_answer(5.0)
     ('neutral', '3-4', '4-5')

@@ -41,7 +41,7 @@ class ExampleStream:
 def open_stream(spec: str, data: Path | None = None, *, hidden: bool = False) -> ExampleStream:
     """The examples of a dataset given as `load` takes it, hidden labels removed unless `hidden`.
 
-    A records file is not read as a whole: its language is told from the first examples, and its
+    A records file is not read completely: its language is detected from the first examples, and its
     size is not known.
     """
     path = Path(spec)

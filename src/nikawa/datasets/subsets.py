@@ -104,7 +104,7 @@ def hold_out(
         groups_held_out.add(group)
         count += len(groups[group])
     if len(groups_held_out) == len(groups):
-        what = f"{name} has {len(groups)} group{'s' if len(groups) > 1 else ''}: none can be held out to choose on"
+        what = f"{name} has {len(groups)} group{'s' if len(groups) > 1 else ''}: none can be held out for choosing settings"
         raise BadInput(what, cure="add examples of other groups")
     return (
         [e for e in examples if group_of(e) not in groups_held_out],
@@ -134,6 +134,6 @@ def assign_folds(
     """
     groups = sorted(group_by(examples, together), key=lambda g: draw("fold", name, g))
     if len(groups) < 2:
-        cure = "add examples of other groups, or name training data: --train DATASET"
-        raise BadInput(f"{name} has one group: it cannot be parted into folds", cure=cure)
+        cure = "add examples of other groups, or pass training data: --train DATASET"
+        raise BadInput(f"{name} has only one group, so it cannot be split into folds", cure=cure)
     return {str(group): place % min(folds, len(groups)) for place, group in enumerate(groups)}

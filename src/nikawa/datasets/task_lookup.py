@@ -41,9 +41,7 @@ def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
                 return chosen
     head, _ = name_and_split(name)
     if head != name and head.strip() and Path(head).exists():
-        raise BadInput(
-            f"{name} names a split", cure=f"a task is asked of a whole dataset: write {head}"
-        )
+        raise BadInput(f"{name} names a split", cure=f"a task covers a whole dataset: write {head}")
     if "/" in name:
         raise BadInput("no such file or folder", file=name, cure="check the path")
     return tasks_of(name)

@@ -76,8 +76,8 @@ def upstream_files() -> tuple[Upstream, ...]:
 
 
 def pinned_files(dataset: str) -> tuple[Upstream, ...]:
-    """The published files of a dataset, with what its readers use beside the splits; none where it
-    is embedded.
+    """Return the published files of a dataset, with the other files that its readers use; none for an
+    embedded dataset.
 
     >>> [file.path for file in pinned_files("jnli")][0]
     'datasets/jnli-v1.3/test-v1.3.json'

@@ -71,7 +71,7 @@ def start_journal(folder: Path, settings: str, overwrite: bool) -> Journal:
         return Journal(settings=settings)
     choose_another = "choose another folder, or say --overwrite"
     if (folder / CARD).exists():
-        raise BadInput("holds a dataset already", file=folder, cure=choose_another)
+        raise BadInput("already contains a dataset", file=folder, cure=choose_another)
     if path.exists():
         try:
             journal = read_json(path, Journal)
@@ -124,7 +124,7 @@ class GrowingFiles:
         if os.path.lexists(final := final_path(self.folder, split)):
             if not self.journal.chunks or path.exists():  # it is not of this run, which ends by it
                 cure = "move it away, choose another folder, or say --overwrite"
-                raise UnusableRun("exists already", file=final, cure=cure)
+                raise UnusableRun("already exists", file=final, cure=cure)
             return None
         if size and (not path.exists() or path.stat().st_size < size):
             what = f"{path.name} is shorter than the journal says"
@@ -140,7 +140,7 @@ class GrowingFiles:
             stream = self._streams[split]
             if stream is None:  # the file was put there by somebody else while the run was away
                 cure = "move it away, or say --overwrite to begin again"
-                raise UnusableRun("exists already", file=final_path(self.folder, split), cure=cure)
+                raise UnusableRun("already exists", file=final_path(self.folder, split), cure=cure)
             with name_full_disk(final_path(self.folder, split)):
                 stream.write(text)
         self._chunks += 1

@@ -1,4 +1,4 @@
-"""Records to and from disk.
+"""Read and write records.
 
-Reading streams and names file and line of what it refuses; writing is atomic.
+Readers stream, and name the file and line of a fault. Writers are atomic.
 """

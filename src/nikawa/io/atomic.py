@@ -1,12 +1,12 @@
-"""Write a file or a folder whole or not at all: a temporary beside it, fsync, rename.
+"""Write a file or a folder completely or not at all: a temporary next to it, fsync, rename.
 
-The writer holds a lock on its temporary, which dies with the process; a temporary without a lock is
-the leftover of a killed writer, which the next one of the same name clears away or puts back.
+The writer holds a lock on its temporary, which ends with the process. A temporary without a lock was
+left by a killed writer; the next writer of the same name removes it or puts it back.
 
 - `atomic_write`: one file.
-- `atomic_folder`: one folder, which replaces all that was there.
-- `staged_files`: some files of a folder that holds others too. All are written first, then moved in, the last one at the end;
-  what they replace is set aside until then. The files of others are never touched.
+- `atomic_folder`: one folder, which replaces the previous one.
+- `staged_files`: some files of a folder that also has others. All are written first, then moved in, the last one at the end;
+the replaced files are set aside until then. The files of others are never touched.
 
 Nothing is written outside: below a folder that one of these has opened, and with `inside`, a path
 that leads out of it, by `..` or by a link, is refused.
@@ -36,13 +36,13 @@ from nikawa.io.file_names import MAX_NAME_BYTES, refuse_outside
 from nikawa.io.locks import try_lock
 
 PART = ".part"
-"""How the name of a temporary ends."""
+"""The suffix of a temporary."""
 OLD = f".old{PART}"
-"""How the name of a folder ends that is set aside for a new one."""
+"""The suffix of a folder that is set aside for a new one."""
 STAGING = ".new."
-"""How the name of a folder starts whose files are to be moved into the one it is in."""
+"""The prefix of a staging folder, whose files are moved into its parent."""
 SET_ASIDE, ADDED = "old", ".added.json"
-"""Inside a staging folder: what is replaced, and the names of files that replace nothing."""
+"""Inside a staging folder: the replaced files, and the names of new files."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of writing, which come without a name."""
 _EXCHANGE = 2
@@ -50,16 +50,16 @@ _EXCHANGE = 2
 _OPEN_FOLDERS: set[Path] = set()
 """Folders that are being filled now."""
 _IS_PRIVATE: ContextVar[bool] = ContextVar("is_private", default=False)
-"""Whether all that is written now is for its owner alone."""
+"""Whether files are currently written for their owner only."""
 
 
 @contextmanager
 def private_files(private: bool = True) -> Iterator[None]:
-    """Let all that is written in the block have mode 0600, and folders 0700, whatever was there before.
+    """Write all files in the block with mode 0600, and folders with 0700, whatever their previous mode.
 
-    It is for writers that call others: what they write in the end is private in every format. The
-    mask of the process is set too, so that a file made by a plain `open` is private as well; what
-    other threads write meanwhile is then more private than asked. Without `private` nothing changes.
+    It is for writers that call other writers: the output is private in every format. It also sets the
+    umask of the process, so that a file made by a plain `open` is private as well; files of other threads
+    are then private too. Without `private` nothing changes.
     """
     if not private:
         yield
@@ -76,12 +76,12 @@ def private_files(private: bool = True) -> Iterator[None]:
 def atomic_write(
     path: Path, *, overwrite: bool = False, inside: Path | None = None, private: bool = False
 ) -> Iterator[BinaryIO]:
-    """A binary stream whose content appears at `path` only when the block ends well.
+    """Yield a binary stream whose content appears at `path` only if the block succeeds.
 
-    `.gz` and `.zst` are compressed, with no time stamp inside: same content, same bytes. A link is
-    followed, but not out of the folder `inside`. Raises BadInput where `path` exists and `overwrite`
-    is not set, where it is no file, or where it leads out of the folder that is written. A `private`
-    file has mode 0600 from its first byte on: nobody but its owner reads it.
+    `.gz` and `.zst` are compressed without a time stamp: the same content gives the same bytes. A link is
+    followed, but not out of the folder `inside`. Raises BadInput if `path` exists and `overwrite`
+    is not set, if it is not a file, or if it leads out of the output folder. A `private`
+    file has mode 0600 from its first byte on: only its owner can read it.
     """
     _refuse_escape(path, inside)
     refuse_existing(path, overwrite)
@@ -142,12 +142,12 @@ def atomic_folder(
 
 @contextmanager
 def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
-    """A folder to fill, whose files move into `folder` when the block ends well and replace those
+    """Yield a folder to fill; if the block succeeds, its files move into `folder` and replace those
     called `old`.
 
-    The file called `last` moves last, and is taken away first: while it is missing, the others
-    count for nothing. If anything fails all is put back; if the writer is killed while moving,
-    `recover` puts it back.
+    The file called `last` moves last, and is removed first: while it is missing, the folder is
+    incomplete. If anything fails, all files are put back; if the writer is killed while moving,
+    `recover` puts them back.
     """
     replaced = sorted(old, key=lambda name: name != last)
     with _name_errors(folder, folder / STAGING.strip(".")):
@@ -176,9 +176,9 @@ def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
 
 
 def recover(folder: Path, last: str) -> None:
-    """Put back what a writer set aside that was killed while it moved files.
+    """Put back the files that a killed writer had set aside.
 
-    With `last` in place it was done.
+    If `last` is in place, the writer had finished.
     """
     for staging in sorted(folder.glob(f"{STAGING}*{PART}")):
         with suppress(OSError):  # in use, or gone meanwhile
@@ -195,14 +195,14 @@ def recover(folder: Path, last: str) -> None:
 
 
 def _undo_moves(staging: Path, folder: Path) -> None:
-    """Take back what was moved in, put back what was set aside, and remove the rest."""
+    """Remove the files that were moved in, put back those that were set aside, and remove the rest."""
     aside, added = staging / SET_ASIDE, staging / ADDED
     if aside.is_dir() and added.is_file():  # else killed while clearing up
         try:
             names = json.loads(added.read_bytes())
         except (ValueError, RecursionError):
             names = []
-        # A folder from elsewhere may hold such a list, which must not reach beyond the folder.
+        # A folder from elsewhere may have such a list, which must not lead out of the folder.
         there = {path.name for path in folder.iterdir() if path.is_file() or path.is_symlink()}
         for name in there.intersection(map(str, names if isinstance(names, list) else ())):
             if not (staging / name).exists():
@@ -231,17 +231,17 @@ def _opened_folder(folder: Path) -> Iterator[None]:
 
 
 def refuse_existing(path: Path, overwrite: bool, read: Sequence[Path] = ()) -> None:
-    """Raise unless `path` is free or may be replaced; what is `read` never may."""
+    """Raise unless `path` is free or may be replaced; input files (`read`) may never be replaced."""
     if path.exists() and any(other.exists() and path.samefile(other) for other in read):
-        cure = "choose another name for what is written"
-        raise BadInput("is read and would be replaced", file=path, cure=cure)
+        cure = "choose another name for the output"
+        raise BadInput("is an input file and would be overwritten", file=path, cure=cure)
     if path.exists() and not overwrite:
-        raise BadInput("exists already", file=path, cure="choose another name, or say --overwrite")
+        raise BadInput("already exists", file=path, cure="choose another name, or pass --overwrite")
 
 
 def sync_folder(folder: Path) -> None:
     """Make renames inside `folder` last."""
-    with suppress(OSError):  # not every system lets a folder be opened
+    with suppress(OSError):  # not every system can open a folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -250,9 +250,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def _prepare(path: Path) -> Path:
-    """Where `path` really is.
+    """Return the real path of `path`.
 
-    Its parent is made, and what killed writers left there is put back or cleared.
+    Creates its parent, and puts back or removes the leftovers of killed writers.
     """
     place = Path(os.path.realpath(path))
     if place.parent == place:
@@ -271,7 +271,7 @@ def _prepare(path: Path) -> Path:
 
 
 def _prefix(place: Path) -> str:
-    """How the names of temporaries for `place` start."""
+    """Return the prefix of temporaries for `place`."""
     name = place.name
     if len(os.fsencode(name)) > MAX_NAME_BYTES:
         name = blake2b(os.fsencode(name), digest_size=16).hexdigest()
@@ -279,7 +279,7 @@ def _prefix(place: Path) -> str:
 
 
 def clear_leftover(leftover: Path, back: Path | None) -> None:
-    """Remove a temporary that nobody holds, or put it `back`."""
+    """Remove a temporary that no process uses, or put it `back`."""
     with suppress(OSError):  # in use, or gone meanwhile
         descriptor = os.open(leftover, os.O_RDONLY)
         try:
@@ -297,7 +297,7 @@ def clear_leftover(leftover: Path, back: Path | None) -> None:
 
 @contextmanager
 def _locked_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, where the system lets a folder be opened."""
+    """Hold the lock of a folder, if the system can open a folder."""
     descriptor = None
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
@@ -310,11 +310,11 @@ def _locked_folder(folder: Path) -> Iterator[None]:
 
 
 def swap_folders(temporary: Path, place: Path) -> None:
-    """Put the folder `temporary` at `place` in one step where the system can, and remove what was
-    there.
+    """Move the folder `temporary` to `place` in one step if the system can, and remove the old
+    folder.
 
-    Where it cannot, the old folder is set aside first; a writer killed just then leaves it to be
-    put back.
+    Otherwise the old folder is set aside first; if the writer is killed at that moment, the next one puts it
+    back.
     """
     if not place.exists():
         temporary.rename(place)
@@ -363,9 +363,7 @@ def name_full_disk(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _name_errors(path: Path, place: Path) -> Iterator[None]:
-    """Let errors speak of `path`, the name that was given, not of the temporary that stands in for
-    it.
-    """
+    """Make errors name `path` instead of the temporary file."""
     start = str(place.parent / _prefix(place))
 
     def rename(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The card of a dataset folder; all that is wrong with one is told at once."""
+"""Read and write the card of a dataset folder; an error lists all faults of a card."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nikawa.records import Card
 
 CARD = "card.json"
 MADE_HERE = "made here: "
-"""What comes before the command that made a dataset, where its card names a homepage."""
+"""The prefix of the command that made a dataset, in the homepage field of its card."""
 UNSAID = "not stated"
-"""What a field holds of which nothing is known."""
+"""The value of an unknown field."""
 WHOLE_CARD = "docs/records.md shows a whole card"
 FIELDS = {field.name: field for field in msgspec.structs.fields(Card)}
 
@@ -35,15 +35,15 @@ def read_card(folder: Path) -> Card:
     if faults:
         cure = WHOLE_CARD
         if missing:
-            first = "" if len(faults) == 1 else "mend what is wrong, then "
+            first = "" if len(faults) == 1 else "correct the card, then "
             command = f"nikawa data card {quote(str(folder))} --overwrite"
-            cure = f"{first}{command} adds what is missing, for you to fill in; {cure}"
+            cure = f"{first}{command} adds the missing fields for you to fill in; {cure}"
         raise BadInput("; ".join(faults), file=folder / CARD, cure=cure)
     return msgspec.convert(fields, Card)
 
 
 def read_fields(folder: Path) -> dict[str, Any]:
-    """What a card says, be it whole or not."""
+    """Read the fields of a card, complete or not."""
     return read_json(folder / CARD, cast("type[dict[str, Any]]", dict), unique=True)
 
 
@@ -53,14 +53,14 @@ def find_missing(fields: Mapping[str, Any]) -> list[str]:
 
 
 def find_faults(fields: Mapping[str, Any]) -> Iterator[str]:
-    """What is said as a card cannot say it, one line each."""
+    """Return the faults of the fields of a card, one line per fault."""
     strange = []
     for name in fields:
         if name not in FIELDS:
             near = get_close_matches(name.casefold(), FIELDS, n=1)
             strange.append(f"{name!r} (is it {near[0]!r}?)" if near else repr(name))
     if strange:
-        yield f"no card has {list_names(strange)}"
+        yield f"has unknown fields: {list_names(strange)}"
     for name, field in FIELDS.items():
         if name not in fields:
             continue
@@ -69,11 +69,11 @@ def find_faults(fields: Mapping[str, Any]) -> Iterator[str]:
             msgspec.convert(value, field.type)
         except msgspec.ValidationError as problem:
             if get_origin(field.type) is Literal and isinstance(value, str):
-                yield f"{name}: {value!r} is none of {', '.join(get_args(field.type))}"
+                yield f"{name}: {value!r} is not one of {', '.join(get_args(field.type))}"
             else:
                 yield f"{name}: {plain_fault(str(problem))}"
     if fields.get("languages") in ([], ()):
-        yield 'names no language (write e.g. "languages": ["ja"])'
+        yield 'has no language (write e.g. "languages": ["ja"])'
 
 
 def blank_card(name: str, language: str) -> Card:
@@ -101,5 +101,5 @@ def write_card(card: Card, folder: Path, *, overwrite: bool = False) -> None:
 
 
 def making_command(card: Card) -> str:
-    """The command that made a dataset, as its card says; empty where it says none."""
+    """Return the command that made a dataset according to its card, or an empty text."""
     return card.homepage.removeprefix(MADE_HERE) if card.homepage.startswith(MADE_HERE) else ""

@@ -1,4 +1,4 @@
-"""Texts taken together in stretches of about one size, by their content alone: the same for any
+"""Group texts into chunks of about the same size, based only on their content, so that the chunks do not depend on the
 number of workers.
 """
 

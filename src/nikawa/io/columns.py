@@ -21,9 +21,9 @@ ORDER = ("id", "group", *SPREAD, "tags", "origin")
 
 
 def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
-    """Column to value, in plain types; what is absent has no column.
+    """Return column to value, in plain types; an absent value has no column.
 
-    What no file can hold is refused.
+    Values that no file can represent are an error.
 
     >>> flatten(Example(id="7", inputs={"text": "橋"}, gold={"label": "yes"}))
     {'id': '7', 'inputs.text': '橋', 'gold.label': 'yes'}
@@ -86,9 +86,9 @@ def check_columns(columns: Iterable[str], kind: type[Record], path: Path) -> Non
 
 
 def unflatten(row: Mapping[str, Any], kind: type[R]) -> R:
-    """The record of a flat row, the inverse of `flatten`.
+    """Return the record of a flat row, the inverse of `flatten`.
 
-    A `ValueError` says in words what does not fit.
+    Raises `ValueError` with the fault in words.
     """
     nested: dict[str, Any] = {"inputs": {}} if kind is Example else {}
     for column, value in row.items():

@@ -15,10 +15,10 @@ from nikawa.errors import BadInput
 def pipe_lines(
     command: str, texts: Iterable[str], *, called: str, seconds: float | None = None
 ) -> list[str]:
-    """What `command`, run without a shell, writes when it reads the texts, a line each.
+    """Run `command` without a shell on the texts, one per line, and return its output.
 
-    `called` names it in errors. White space inside a text becomes one blank, so that it is one
-    line. `seconds` limits the whole run. Raises BadInput where the command cannot be run, fails,
+    `called` is its name in errors. White space inside a text becomes one space, so that each text is one
+    line. `seconds` limits the whole run. Raises BadInput if the command cannot run, fails,
     takes longer, or does not write UTF-8; the caller counts the lines.
     """
     words = split_command(command, called)
@@ -29,20 +29,20 @@ def pipe_lines(
                 words, input=lines, capture_output=True, check=False, timeout=seconds
             )
     except OSError as problem:
-        what = f"{called} {words[0]!r} cannot be run ({problem.strerror})"
+        what = f"{called} {words[0]!r} cannot run ({problem.strerror})"
         raise BadInput(what, cure="check its path and permissions") from None
     except subprocess.TimeoutExpired:
         what = f"{called} {words[0]!r} did not end within {seconds:g} seconds"
-        raise BadInput(what, cure="try it on a line by hand, or give it more time") from None
+        raise BadInput(what, cure="try it by hand on one line, or allow more time") from None
     if done.returncode:
         errors = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-        what = f"{called} {words[0]!r} ended with status {done.returncode} and said: {errors[-1]}"
-        raise BadInput(what, cure="try it on a line by hand")
+        what = f"{called} {words[0]!r} exited with status {done.returncode}: {errors[-1]}"
+        raise BadInput(what, cure="try it by hand on one line")
     try:
         return done.stdout.decode().removesuffix("\n").split("\n") if done.stdout else []
     except UnicodeDecodeError:
         what = f"{called} {words[0]!r} does not write UTF-8"
-        raise BadInput(what, cure="make it, or convert what it writes with iconv") from None
+        raise BadInput(what, cure="make it write UTF-8, or convert its output with iconv") from None
 
 
 def split_command(command: str, called: str) -> list[str]:
@@ -51,11 +51,11 @@ def split_command(command: str, called: str) -> list[str]:
         words = shlex.split(command)
     except ValueError as problem:
         raise BadInput(
-            f"{called} {command!r} cannot be read ({problem})", cure="close its quotation"
+            f"{called} {command!r} cannot be read ({problem})", cure="close the quotation mark"
         ) from None
     if not words:
         raise BadInput(
-            f"{called} is empty", cure="name a program that reads lines and writes lines"
+            f"{called} is empty", cure="pass a program that reads lines and writes lines"
         )
     return words
 

@@ -1,13 +1,13 @@
-"""Examples in blocks: spans a character a row (`.conll`), trees a word a row (`.conllu`).
+"""Examples in blocks: spans with one character per row (`.conll`), trees with one word per row (`.conllu`).
 
-A block is some `# name = value` lines, then rows of cells between tabs, then an empty line. What
-the rows do not hold (other inputs, meta, tags …) is in the headers, so that an example is read back
-as it was written; one that would not be is refused.
+A block is some `# name = value` lines, then tab-separated rows, then an empty line. The headers have
+everything that the rows do not represent (other inputs, metadata, tags …), so that an example is read back
+as it was written; an example that would change is an error.
 
-- `.conll`: `character<TAB>B-LABEL`, `I-LABEL` or `O`, and `_` where gold is hidden. The spans must be in order and apart; nested or
-  overlapping ones need JSON lines.
-- `.conllu`: the ten columns of CoNLL-U. The part of speech is XPOS, the other columns nobody gives stay `_`. A text that is itself an
-  underscore is escaped with a backslash, so that nothing is taken for absent.
+- `.conll`: `character<TAB>B-LABEL`, `I-LABEL` or `O`, and `_` if gold is hidden. The spans must be in order and must not overlap; nested or
+overlapping spans need JSON lines.
+- `.conllu`: the ten columns of CoNLL-U. The part of speech is XPOS; other columns without a value are `_`. A text that is itself an
+underscore is escaped with a backslash, so that it is not read as a missing value.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from nikawa.io.spans import check_spans
 from nikawa.records import Example, Record, Span
 
 TEXT_HEADERS = ("id", "sent_id", "group", "text")
-"""Headers that hold text; the others hold JSON."""
+"""Headers with text; the others are JSON."""
 HEADERS = (*TEXT_HEADERS, "inputs", "gold", "meta", "tags", "origin")
 OUTSIDE_TAG, HIDDEN_TAG = "O", "_"
 BYTES_OF_ROW = 100
-"""What a row counts beside its characters towards the limit of a record: it is held as cells."""
+"""Bytes that each row adds to its characters towards the limit of a record, because it is stored as cells."""
 CONLLU_COLUMNS = 10
 WORD_COLUMNS = {"form": 1, "lemma": 2, "pos": 4}
 """Parts of a word, and their columns."""
@@ -43,12 +43,12 @@ HEAD_COLUMN, LABEL_COLUMN = 6, 7
 
 @dataclass
 class Block:
-    """One example as it stands in the file."""
+    """One example as written in the file."""
 
     line: int
-    """Where it begins."""
+    """The line where it begins."""
     headers: dict[str, Any]
-    """Name to text, or to the decoded JSON where the header holds JSON."""
+    """Name to text, or to decoded JSON."""
     rows: list[tuple[int, list[str]]]
     """(Line, cells)."""
 
@@ -109,8 +109,8 @@ def parse_blocks(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Block
         yield block
         block = None
     if block is not None:
-        cure = "an empty line ends each example: fetch or write it again"
-        raise BadInput("breaks off", file=path, line=number, cure=cure)
+        cure = "each example ends with an empty line; fetch or write the file again"
+        raise BadInput("ends in the middle of an example", file=path, line=number, cure=cure)
     if not number:
         raise BadInput("is empty", file=path, cure="write at least one record")
 
@@ -143,7 +143,7 @@ def add_line(block: Block, line: str, path: Path, number: int) -> None:
 def _make_example(
     block: Block, path: Path, *, id_header: str, inputs: Mapping[str, Any], gold: Mapping[str, Any]
 ) -> Example:
-    """The example of a block; inputs and gold are what the rows held, the headers have the rest."""
+    """Return the example of a block; `inputs` and `gold` come from the rows, the rest from the headers."""
     headers = block.headers
     fields: dict[str, Any] = {"id": _need_header(block, id_header, path)}
     fields |= {k: v for k, v in headers.items() if k in ("group", "meta", "tags", "origin")}
@@ -180,7 +180,7 @@ def _write_blocks(path: Path, records: Iterable[Record], form: BlockForm, overwr
             except BadInput as problem:
                 raise _unfit(example, problem.what, path) from None
             if read_back != [example]:
-                raise _unfit(example, "not all of it would be read back", path)
+                raise _unfit(example, "some of it would not be read back", path)
             stream.write("".join(f"{row}\n" for row in [*rows, ""]).encode())
     return count
 
@@ -188,9 +188,9 @@ def _write_blocks(path: Path, records: Iterable[Record], form: BlockForm, overwr
 def _header_lines(
     example: Example, inputs: Sequence[str], gold: str, **own: str
 ) -> Iterator[tuple[str]]:
-    """The format's own headers, then those for what its rows do not hold.
+    """Return the format's own headers, then those for values that its rows do not represent.
 
-    Empty ones are left out.
+    Empty headers are omitted.
     """
     headers = {
         **own,
@@ -209,7 +209,7 @@ def _header_lines(
 
 
 def _unfit(example: Example, why: str, path: Path) -> BadInput:
-    """The error for an example this format cannot hold."""
+    """Return the error for an example that this format cannot represent."""
     return BadInput(f"example {example.id} does not fit: {why}", file=path, cure="use .jsonl")
 
 
@@ -223,7 +223,7 @@ def parse_conll_example(block: Block, path: Path) -> Example:
         character, tag = (unescape_cell(cell, path, number) for cell in cells)
         if len(character) != 1:
             what = f"{character!r} is not one character"
-            raise BadInput(what, file=path, line=number, cure="give each its own row")
+            raise BadInput(what, file=path, line=number, cure="write one row per character")
         text += character
         tags.append(tag)
     gold = {} if set(tags) == {HIDDEN_TAG} else {"spans": list(spans_of_tags(tags, block, path))}
@@ -291,8 +291,8 @@ def parse_conllu_example(block: Block, path: Path) -> Example:
         for number, cells in block.rows:
             head = cells[HEAD_COLUMN]
             if not (head.isascii() and head.isdigit() and int(head) <= len(block.rows)):
-                cure = f"0 (the root) to {len(block.rows)} is expected"
-                raise BadInput(f"head {head!r} is no word", file=path, line=number, cure=cure)
+                cure = f"write a number from 0 (the root) to {len(block.rows)}"
+                raise BadInput(f"head {head!r} is not a word", file=path, line=number, cure=cure)
             heads.append(int(head))
             labels.append(text_of(cells[LABEL_COLUMN], number))
         gold = {"tree": {"heads": heads, "labels": labels}}
@@ -330,10 +330,10 @@ def list_arcs(example: Example, words: int, path: Path) -> list[tuple[str, str]]
         or not isinstance(labels, list)
         or not len(heads) == len(labels) == words
     ):
-        raise _unfit(example, f"heads or labels for {words} words differ in number", path)
+        raise _unfit(example, f"the numbers of heads, labels and words ({words}) differ", path)
     for head in heads:
         if type(head) is not int or not 0 <= head <= words:
-            why = f"head {head!r} is no word: 0 (the root) to {words} is expected"
+            why = f"head {head!r} is not a word: expected 0 (the root) to {words}"
             raise _unfit(example, why, path)
     if not all(isinstance(label, str) for label in labels):
         raise _unfit(example, "a label is not text", path)

@@ -18,7 +18,7 @@ _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def escape(text: str) -> str:
-    """`text` fit for a cell: one line, no tab inside; `unescape` gives it back."""
+    """Return `text` for a cell: one line without tabs; `unescape` is the inverse."""
     return text.translate(_OUT)
 
 
@@ -29,13 +29,13 @@ def unescape(cell: str) -> str:
         try:
             return _IN[escape[1]]
         except KeyError:
-            raise ValueError(f"{escape[0]!r} is no escape") from None
+            raise ValueError(f"{escape[0]!r} is not an escape") from None
 
     return _ESCAPE.sub(meaning, cell) if "\\" in cell else cell
 
 
 def unescape_cell(cell: str, path: Path, line: int) -> str:
-    """As `unescape`, for a cell on a line of a file, which the error names."""
+    """Like `unescape`, for a cell on a line of a file, which the error names."""
     try:
         return unescape(cell)
     except ValueError as problem:

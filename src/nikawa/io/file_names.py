@@ -1,20 +1,20 @@
-r"""Names that become file names, and places that files may be written to: the rules of every command.
+r"""Rules for names that become file names, and for places that files may be written to.
 
-Splits, workers, sets, questions and tasks are named in files that somebody else may have written,
-and each of them may name a file here. Two ways lead from such a name to a file:
+Names of splits, workers, sets, questions and tasks may come from files of other people, and each may
+become a file name. There are two ways from such a name to a file:
 
-- `check_file_names` refuses what cannot be one, where users must find their own name again: the
-  splits of a dataset, a file a worker. The same names are refused on every system, so that a folder
-  that one person writes can be copied by another.
-- `to_file_name` makes one of any name, where a file only has to be told from others: the folder of
-  a run. A name that may be a file's stays as it is.
+- `check_file_names` refuses invalid file names, for files whose names users must recognise: the
+  splits of a dataset, one file per worker. The same names are refused on every system, so that a folder
+  can be copied to any other system.
+- `to_file_name` turns any name into a file name that only has to differ from others: the folder of
+  a run. A valid file name stays as it is.
 
-`refuse_outside` is the second wall: whatever the name, nothing is written outside the folder that
-was asked for, and no link leads out of it. `nikawa.io.atomic` holds every file to that which it
-writes below a folder it has opened.
+`refuse_outside` is a second safeguard: whatever the name, nothing is written outside the output
+folder, and no link leads out of it. `nikawa.io.atomic` applies it to every file that it
+writes below an open folder.
 
-Japanese, Korean and other scripts are fine. Characters that only Windows forbids (`? * : | " < >`)
-are not refused: datasets that have them exist, and they lead nowhere on other systems.
+Japanese, Korean and other scripts are allowed. Characters that only Windows forbids (`? * : | " < >`)
+are also allowed: some datasets have them, and they are harmless on other systems.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ DEVICE_NAMES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]
 )
-"""What Windows opens a device by, in any case and with any suffix."""
+"""Names of devices on Windows, in any case and with any suffix."""
 _JOINERS = "\u200c\u200d"
-"""Characters without a shape that scripts and emoji need; all others hide what a name is."""
+"""Invisible characters that scripts and emoji need; all others could disguise a name."""
 
 
 def find_name_fault(name: str) -> str:
-    """Why a name cannot be a file's, as a clause after the name; empty where it can.
+    """Return why a name cannot be a file name, as a clause after the name; empty for a valid name.
 
     >>> find_name_fault("訓練-1"), find_name_fault("a/b"), find_name_fault("..")
     ('', "holds '/'", 'begins with a dot')
@@ -54,22 +54,22 @@ def find_name_fault(name: str) -> str:
             return f"holds {character!r}"
         kind = category(character)
         if kind in ("Cc", "Cs", "Zl", "Zp") or (kind == "Cf" and character not in _JOINERS):
-            return f"holds the character U+{ord(character):04X}, which cannot be seen"
+            return f"contains the invisible character U+{ord(character):04X}"
     for side, character in (("begins", name[0]), ("ends", name[-1])):
         if character == "." or character.isspace():
             return f"{side} with a {'dot' if character == '.' else 'blank'}"
     if name.split(".", maxsplit=1)[0].rstrip().casefold() in DEVICE_NAMES:
-        return "is a device's on Windows"
+        return "is the name of a device on Windows"
     return ""
 
 
 def check_file_names(
     names: Iterable[str], kind: str, *, file: str | Path | None = None, cure: str = ""
 ) -> None:
-    """Refuse names of one folder that cannot be files'; `kind` is what they name: `split`, `worker`.
+    """Refuse names that cannot be file names in one folder; `kind` is the kind of thing: `split`, `worker`.
 
-    Two that differ only in case or in Unicode normal form are refused too: on many systems they are
-    one file. `file` is where the names were read, and `cure` what to do, for the message.
+    Two names that differ only in case or in Unicode normal form are also refused: on many systems they are
+    one file. `file` is the source of the names, and `cure` the advice in the message.
     """
     names_by_key: dict[str, str] = {}
     for name in names:
@@ -78,12 +78,12 @@ def check_file_names(
             raise BadInput(what, file=file, cure=cure or f"rename the {kind}")
         other = names_by_key.setdefault(fold_name(name), name)
         if other != name:
-            what = f"{kind}s {other!r} and {name!r} are one file name on many systems"
+            what = f"{kind}s {other!r} and {name!r} are the same file name on many systems"
             raise BadInput(what, file=file, cure=cure or "rename one of them")
 
 
 def fold_name(name: str) -> str:
-    """What is the same for names that a file system may take for one: canonical caseless matching.
+    """Return a key that is equal for names that a file system may treat as the same: canonical caseless matching.
 
     >>> fold_name("Dev") == fold_name("dev"), fold_name("か\u3099") == fold_name("が")
     (True, True)
@@ -112,16 +112,16 @@ def refuse_outside(path: Path, folder: Path) -> None:
     """Raise unless `path` really lies below `folder`: neither `..` nor a link leads out of it."""
     place, root = os.path.realpath(path), os.path.realpath(folder)
     if root not in map(str, Path(place).parents):
-        what = f"leads out of the folder that is written, to {place!r}"
+        what = f"leads out of the output folder, to {place!r}"
         cure = "remove the link, or correct the name"
         raise BadInput(what, file=path, cure=cure)
 
 
 def join_inside(folder: Path, name: str) -> Path:
-    """The path of a file that a stored file names; raises where it leads out of the folder.
+    """Return the path of a file that a stored file names; raise if it leads out of the folder.
 
-    The name may have parts, `suspects/jnli/tasks.jsonl`. What only other systems forbid is let
-    through: the file is there already, or is told from others by its name alone.
+    The name may have parts, `suspects/jnli/tasks.jsonl`. Names that only other systems forbid are let
+    through: the file already exists, or only its name distinguishes it from others.
     """
     if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
         raise BadInput(

@@ -1,8 +1,8 @@
-"""Flat tables of anybody's making: a row an item, a column a value, whatever the columns are called.
+"""Read flat tables from any source: one row per item, one column per value, with any column names.
 
 JSON lines, JSON (an array of objects, or SQuAD's nested form), CSV, TSV, Parquet, and folders as Hugging
-Face `datasets` writes them: `save_to_disk`, `to_parquet`, or a repository with a file a split. Numbers
-that stand for class names (`ClassLabel`) are known from the table's own description.
+Face `datasets` writes them: `save_to_disk`, `to_parquet`, or a repository with one file per split. The
+metadata of such a table gives the class names of numbers (`ClassLabel`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SUFFIXES = (
     ".parquet",
     ".arrow",
 )
-"""What files of a flat table end in."""
+"""Suffixes of flat tables."""
 NO_TABLES = (
     "card.json",
     "croissant.json",
@@ -52,10 +52,10 @@ SPLIT_NAME = re.compile(
 )
 """`train-00000-of-00002`, as Hugging Face names the parts of a split, or `train-v1.3`."""
 ARROW_FILE = b"ARROW1"
-"""How an Arrow file begins that is no stream."""
+"""The first bytes of an Arrow file that is not a stream."""
 QUOTED_CELL = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 """A cell in quotes with doubled quotes in it, as CSV has it."""
-NOT_FLAT = "name a .jsonl, .json, .csv, .tsv or .parquet file, or a folder of them"
+NOT_FLAT = "pass a .jsonl, .json, .csv, .tsv or .parquet file, or a folder of such files"
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[int, Row]]
@@ -68,15 +68,15 @@ class FlatTable:
 
     path: Path
     split: str
-    """What the file name or folder calls the split; empty where it says nothing."""
+    """The split according to the file name or folder, or an empty text."""
     read: Callable[[], Rows]
-    """Begins a new pass over the rows. What a row does not have is left out."""
+    """Starts a new pass over the rows. Absent values are omitted."""
     unit: str = "line"
-    """What the places count: line, row or record."""
+    """The unit of the places: line, row or record."""
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Column to the names that its numbers stand for."""
     columns: tuple[str, ...] | None = None
-    """All columns, where the file lists them; None where only its rows tell."""
+    """All columns if the file lists them; None if only its rows have them."""
     meta_names: Mapping[str, str] = field(default_factory=dict)
     """Column to the name that it had in the meta, where `nikawa data export` wrote the file."""
 
@@ -88,9 +88,9 @@ class FlatTable:
 
 
 def open_tables(path: Path) -> list[FlatTable]:
-    """The tables of a file or folder, those of one split behind each other.
+    """Return the tables of a file or folder, those of one split one after the other.
 
-    Raises `BadInput` where there are none, and where a folder holds several configurations.
+    Raises `BadInput` if there is no table, and if a folder has several configurations.
     """
     if not path.is_dir():
         return [open_table(path, "")]
@@ -107,7 +107,7 @@ def open_tables(path: Path) -> list[FlatTable]:
         raise BadInput("holds no table", file=path, cure=NOT_FLAT)
     if len(homes) > 1:
         names = list_names(str(home.relative_to(path)) for home in homes)
-        cure = f"name the folder of one, such as {homes[-1]}"
+        cure = f"pass one of the folders, such as {homes[-1]}"
         raise BadInput(f"holds tables in several folders: {names}", file=path, cure=cure)
     refuse_doubled_splits(files)
     return [open_table(file, name_split(file)) for file in files]
@@ -124,21 +124,22 @@ def refuse_doubled_splits(files: Sequence[Path]) -> None:
         if len(own) > 1 and len(set(parts)) < len(own):
             names = list_names(file.name for file in own)
             what = f"holds the split {split!r} in several files: {names}"
-            raise BadInput(what, file=own[0].parent, cure="name the one that you want")
+            raise BadInput(what, file=own[0].parent, cure="pass one of the files")
         total = max((int(match["parts"]) for match in matches), default=0)
         if len(parts) < total:
             what = f"holds {len(parts)} of the {total} parts of {split!r}"
-            raise BadInput(what, file=own[0].parent, cure="fetch or write the others too")
+            raise BadInput(what, file=own[0].parent, cure="fetch or write the other parts as well")
 
 
-def holds_flat_rows(path: Path) -> bool:
-    """Whether a file or folder holds flat tables, not records or something else."""
+def find_flat_rows(path: Path) -> Path | None:
+    """The first table of a file or folder, if its rows are flat; None: records or something else."""
     try:
         tables = open_tables(path)
         _, first = next(iter(tables[0].read()), (0, {}))
     except BadInput:
-        return False
-    return bool(first) and not any(name.partition(".")[0] == "inputs" for name in first)
+        return None
+    is_flat = bool(first) and not any(name.partition(".")[0] == "inputs" for name in first)
+    return tables[0].path if is_flat else None
 
 
 def is_table_file(file: Path, folder: Path) -> bool:
@@ -149,7 +150,7 @@ def is_table_file(file: Path, folder: Path) -> bool:
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix that tells what a table is; empty where it has none of them."""
+    """Return the suffix that identifies a table, or an empty text."""
     name = path.name
     if path.suffix.lower() not in PACKED:  # DATA.CSV; but .GZ is not unpacked
         name = name.lower()
@@ -157,7 +158,7 @@ def suffix_of(path: Path) -> str:
 
 
 def name_split(file: Path) -> str:
-    """What a file is called without suffix, version and number.
+    """Return the name of a file without suffix, version and number.
 
     >>> name_split(Path("data/validation-00000-of-00001.parquet")), name_split(Path("dev-v1.3.csv"))
     ('validation', 'dev')
@@ -167,7 +168,7 @@ def name_split(file: Path) -> str:
 
 
 def match_split(file: Path) -> re.Match[str] | None:
-    """What a file name says of the split and its parts."""
+    """The split and its parts according to a file name."""
     return SPLIT_NAME.fullmatch(file.name[: len(file.name) - len(suffix_of(file))])
 
 
@@ -180,7 +181,7 @@ def open_saved(folder: Path, split: str) -> list[FlatTable]:
         what = "names no data files"
         raise BadInput(what, file=folder / "state.json", cure="save the dataset again")
     if isinstance(state, dict) and state.get("_indices_data_files"):
-        what = "keeps only some of its rows, by a list of places"
+        what = "keeps only some of its rows, selected by a list of indices"
         raise BadInput(what, file=folder, cure="save it again after flatten_indices()")
     if isinstance(state, dict) and isinstance(state.get("_split"), str):
         split = split or state["_split"]
@@ -192,7 +193,7 @@ def open_table(path: Path, split: str) -> FlatTable:
     suffix = suffix_of(path)
     if not suffix:
         what = f"has the suffix {path.suffix!r}" if path.suffix else "has no suffix"
-        raise BadInput(f"{what}, so it is not known as a table", file=path, cure=NOT_FLAT)
+        raise BadInput(f"{what}, so it is not recognised as a table", file=path, cure=NOT_FLAT)
     if suffix in (".parquet", ".arrow"):
         read = read_parquet_rows if suffix == ".parquet" else read_arrow_rows
         schema = read_schema(path)
@@ -215,7 +216,7 @@ def open_table(path: Path, split: str) -> FlatTable:
 
 
 def begins_with_line(path: Path) -> bool:
-    """Whether a `.json` file holds an object a line: many published ones do."""
+    """Whether a `.json` file has one object per line, as many published files do."""
     if not opening(path).startswith(b"{"):
         return False
     try:
@@ -230,8 +231,8 @@ def read_object_lines(path: Path) -> Rows:
     """Rows of JSON lines."""
     for number, value in read_json_lines(path, object, unique=True):
         if not isinstance(value, dict):
-            cure = 'write an object a line: {"id": …, "text": …}'
-            raise BadInput("holds no object", file=path, line=number, cure=cure)
+            cure = 'write one object per line: {"id": …, "text": …}'
+            raise BadInput("is not an object", file=path, line=number, cure=cure)
         yield number, value
 
 
@@ -240,18 +241,18 @@ def read_document_rows(path: Path) -> Rows:
     document = read_json(path, object, unique=True)
     rows = document.get("data") if isinstance(document, dict) else document
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        cure = "write an array of objects, or an object a line with the suffix .jsonl"
-        raise BadInput("is no array of objects", file=path, cure=cure)
+        cure = "write an array of objects, or one object per line with the suffix .jsonl"
+        raise BadInput("is not an array of objects", file=path, cure=cure)
     if "paragraphs" in rows[0]:
         rows = list(flatten_articles(rows, path))
     yield from enumerate(rows, start=1)
 
 
 def flatten_articles(articles: list[Row], path: Path) -> Iterator[Row]:
-    """A row a question, from articles with paragraphs and questions as SQuAD nests them.
+    """Yield one row per question from articles with paragraphs and questions, nested as in SQuAD.
 
-    What an article or a paragraph has besides goes into each of its rows, as `article.id` where the
-    question has a value of that name too.
+    Other values of an article or a paragraph go into each of its rows, as `article.id` if the
+    question has a value with the same name.
     """
     for article in articles:
         for paragraph in list_objects(article, "paragraphs", path):
@@ -268,8 +269,10 @@ def list_objects(whole: Row, name: str, path: Path) -> list[Row]:
     """The objects that another has under a name."""
     parts = whole.get(name)
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        cure = "articles hold paragraphs, these context and qas"
-        raise BadInput(f"is not nested as SQuAD is: no list of {name}", file=path, cure=cure)
+        cure = "each article needs paragraphs, and each paragraph context and qas"
+        raise BadInput(
+            f"does not have the nesting of SQuAD: no list of {name}", file=path, cure=cure
+        )
     return parts
 
 
@@ -345,9 +348,9 @@ def number_rows(batches: Iterator[Any], schema: Any, path: Path) -> Rows:
 
 
 def to_plain(value: Any) -> Any:
-    """A value of Arrow's as JSON has it: dates and times as ISO 8601, decimals as their digits.
+    """Convert an Arrow value for JSON: dates and times as ISO 8601, decimals as their digits.
 
-    Raises ValueError for what JSON cannot hold.
+    Raises ValueError for a value that JSON cannot represent.
 
     >>> to_plain({"on": date(2026, 5, 1), "price": Decimal("1.10")})
     {'on': '2026-05-01', 'price': '1.10'}
@@ -387,12 +390,12 @@ def open_arrow(path: Path) -> Iterator[Any]:
                 yield pa.ipc.open_file(source).read_all().to_reader()
     except (pa.ArrowException, OSError, ValueError) as problem:
         reason = str(problem).partition("\n")[0]
-        what = f"is no Arrow file ({reason})"
+        what = f"is not an Arrow file ({reason})"
         raise BadInput(what, file=path, cure="save the dataset again") from None
 
 
 def find_classes(schema: Any) -> dict[str, tuple[str, ...]]:
-    """Column to class names, from what Hugging Face `datasets` writes into the schema."""
+    """Return column to class names, from the schema that Hugging Face `datasets` writes."""
     described = (schema.metadata or {}).get(b"huggingface")
     if described is None:
         return {}

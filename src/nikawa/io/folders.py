@@ -1,6 +1,4 @@
-"""A dataset folder: `card.json` and one `{split}.jsonl` a split (packed or Parquet ones are read
-too).
-"""
+"""A dataset folder: `card.json` and one `{split}.jsonl` per split (compressed and Parquet files are also read)."""
 
 from __future__ import annotations
 
@@ -20,11 +18,11 @@ from nikawa.io.records import read_examples, write_records
 from nikawa.records import Dataset
 
 __all__ = [
-    "BESIDE",
     "CARD",
     "HIDDEN_NOTICE",
     "JUDGEMENTS",
     "KNOWN",
+    "NOT_SPLITS",
     "SPLIT_SUFFIXES",
     "check_split_names",
     "is_dataset_folder",
@@ -35,16 +33,16 @@ __all__ = [
 ]
 
 KEY_FILE_START = b'{"keys":'
-"""How a key file of `nikawa data hide` begins, and no record does."""
+"""The first bytes of a key file of `nikawa data hide`; no record begins like this."""
 SPLIT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 JUDGEMENTS = "judgements.jsonl"
-"""What workers answered about the examples of a folder, where it is kept beside them."""
+"""The judgements of a folder's examples, if the folder has them."""
 HIDDEN_NOTICE = "hidden.json"
-"""What a folder says of labels that lie in a key file: see `nikawa.datasets.keys`."""
+"""The notice of labels that are in a key file: see `nikawa.datasets.keys`."""
 KNOWN = "known.toml"
 """Findings of `nikawa data check` that are known: see `nikawa.datasets.known`."""
-BESIDE = ("lineage.jsonl", JUDGEMENTS)
-"""What may lie in a dataset folder and is no split."""
+NOT_SPLITS = ("lineage.jsonl", JUDGEMENTS)
+"""Files of a dataset folder that are not splits."""
 
 
 def is_dataset_folder(path: Path) -> bool:
@@ -53,7 +51,7 @@ def is_dataset_folder(path: Path) -> bool:
 
 
 def split_files(path: Path) -> dict[str, Path]:
-    """Split name to file, in the order train, dev, test, then by name.
+    """Return split name to file, in the order train, dev, test, then by name.
 
     Two files of one split are an error.
     """
@@ -72,26 +70,26 @@ def split_files(path: Path) -> dict[str, Path]:
 
 
 def _refuse_key_file(path: Path) -> None:
-    """Refuse a file of hidden labels among the splits: it was copied into what may be published."""
+    """Refuse a key file of hidden labels among the splits, because the folder may be published."""
     if not path.is_file():
         return
     with path.open("rb") as stream:
         if stream.read(len(KEY_FILE_START)) == KEY_FILE_START:
-            cure = "take it out of the folder before you publish it"
-            raise BadInput("is a key file: it holds hidden labels", file=path, cure=cure)
+            cure = "remove it from the folder before you publish the folder"
+            raise BadInput("is a key file with hidden labels", file=path, cure=cure)
 
 
 def read_folder(path: Path, first: int | None = None) -> Dataset:
     """Load a dataset folder, or the `first` examples of each split.
 
-    Raises BadInput where the card is missing or wrong, where there is no split, and for faults of
+    Raises BadInput if the card is missing or wrong, if there is no split, and for faults in
     the records.
     """
     card = read_card(path)
     files = split_files(path)
     if not files:
         cure = "add train.jsonl, dev.jsonl or test.jsonl"
-        raise BadInput("holds a card but no split", file=path, cure=cure)
+        raise BadInput("has a card but no split", file=path, cure=cure)
     splits = {split: tuple(islice(read_examples(file), first)) for split, file in files.items()}
     return Dataset(
         name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits
@@ -104,14 +102,13 @@ def write_folder(
     *,
     overwrite: bool = False,
     suffix: str = ".jsonl",
-    beside: Mapping[str, bytes] | None = None,
+    extra_files: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write a dataset folder, whole or not at all.
+    """Write a dataset folder, completely or not at all.
 
-    The card goes last, so a folder with a card is complete. Overwriting replaces the card, the
-    splits, the notice of hidden labels and the list of known findings that were there; files of
-    other kinds are left alone.
-    `beside` maps names of further files to their content.
+    The card is written last, so a folder with a card is complete. Overwriting replaces the card, the
+    splits, the notice of hidden labels and the list of known findings; other files stay.
+    `extra_files` maps names of further files to their content.
     """
     if path.exists() and not path.is_dir():
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
@@ -119,7 +116,7 @@ def write_folder(
     with open_target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
         for split, examples in dataset.splits.items():
             write_records(folder / f"{split}{suffix}", examples)
-        for name, content in (beside or {}).items():
+        for name, content in (extra_files or {}).items():
             (folder / name).write_bytes(content)
         write_card(msgspec.structs.replace(dataset.card, version=dataset.version), folder)
 
@@ -130,18 +127,18 @@ def open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
     if path.is_dir():
         recover(path, CARD)
     if (path / CARD).exists() and not overwrite:
-        cure = "choose another folder, or say --overwrite"
-        raise BadInput("holds a dataset already", file=path, cure=cure)
+        cure = "choose another folder, or pass --overwrite"
+        raise BadInput("already contains a dataset", file=path, cure=cure)
     names_there = {file.name for file in path.iterdir()} if path.is_dir() else set()
     old = set()
     if overwrite:
         replaced = (CARD, HIDDEN_NOTICE, KNOWN)
         old = {name for name in names_there if name in replaced or _may_be_split(name)}
     for name in sorted(old - names - {CARD, HIDDEN_NOTICE, KNOWN}):
-        try:  # what looks like a split by its name only is not ours to remove
+        try:  # a file that only has the name of a split must not be removed
             next(read_examples(path / name))
         except BadInput:
-            what = f"holds {name!r}, which is no split of a dataset"
+            what = f"contains {name!r}, which is not a split of a dataset"
             cure = "move it away, or choose another folder"
             raise BadInput(what, file=path, cure=cure) from None
     holds_others = names_there != old
@@ -154,27 +151,25 @@ def open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
 
 
 def _may_be_replaced(path: Path) -> bool:
-    """Not the folder a shell stands in, nor one that is mounted or whose parent is not ours to
-    change.
-    """
+    """Whether a folder may be replaced: it is not the working directory or a mount, and its parent is writable."""
     if path.samefile(Path.cwd()) or path.is_mount():
         return False
     return os.access(path.resolve().parent, os.W_OK)
 
 
 def _may_be_split(name: str) -> bool:
-    return name.endswith(SPLIT_SUFFIXES) and not name.startswith(".") and name not in BESIDE
+    return name.endswith(SPLIT_SUFFIXES) and not name.startswith(".") and name not in NOT_SPLITS
 
 
 def check_split_names(splits: Iterable[str], file: Path | None = None) -> None:
-    """Refuse splits whose names cannot be files' in one folder.
+    """Refuse splits whose names cannot be file names in one folder.
 
-    `file` is where they were read. A name that other files of a dataset folder have is refused too:
-    nothing would read the split again.
+    `file` is the source of the names. The names of other files of a dataset folder are also refused,
+    because no reader would read such a split.
     """
     names = list(splits)
     check_file_names(names, "split", file=file)
     for name in names:
-        if f"{name}.jsonl" in BESIDE:
-            what = f"split {name!r} would be taken for {name}.jsonl, which is no split"
+        if f"{name}.jsonl" in NOT_SPLITS:
+            what = f"the split {name!r} would have the file name {name}.jsonl, which is reserved"
             raise BadInput(what, file=file, cure="rename the split")

@@ -1,7 +1,7 @@
-"""Files that people write or fill, in whatever editor or spreadsheet they have.
+"""Read files that people write or fill in with any editor or spreadsheet.
 
-A byte order mark, CR LF and UTF-16 (the Unicode text of spreadsheets) are read as what they stand
-for, and so are kana and Hangul written in pieces (NFD): カ and a voicing mark is ガ.
+A byte order mark, CR LF and UTF-16 (the Unicode text of spreadsheets) are accepted, and so are
+decomposed kana and Hangul (NFD): カ and a voicing mark is ガ.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read_lines(path: Path, name: str = "settings") -> Iterator[tuple[int, str]]:
             data = data.decode("utf-16").encode()
         except UnicodeError:
             cure = "save it again, as UTF-8"
-            raise BadInput("begins as UTF-16 and is none", file=path, cure=cure) from None
+            raise BadInput("starts like UTF-16 but is not UTF-16", file=path, cure=cure) from None
     for number, raw in numbered_lines(BytesIO(data.removeprefix(BOM_UTF8))):
         line = decode_line(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
         yield number, compose_text(line)
@@ -39,9 +39,8 @@ def read_whole(path: Path, name: str = "settings") -> str:
 def read_rows(
     path: Path, needs: Sequence[str], *, cut: bool = False
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """(Line number, row by column) of a tab-separated table.
+    """Yield (line number, row by column) of a tab-separated table.
 
-    With `cut` rows may lack their last cells.
-    Spreadsheets leave the tabs of empty cells out where a row ends in them.
+    With `cut`, rows may lack their last cells: spreadsheets omit the tabs of empty cells at the end of a row.
     """
     return parse_rows(read_lines(path), path, needs, cut=cut)

@@ -1,9 +1,9 @@
-"""JSON documents and JSON lines, decoded strictly: place of the fault, NaN refused, types checked.
+"""Decode JSON documents and JSON lines strictly: errors have a place, NaN is refused, types are checked.
 
-A name that occurs twice in one object can be refused too: decoders keep the last and drop the
-others without a word. Whatever was dropped took its colons with it, so the text has more of them
-than its value written anew. That is cheap to count; only where the counts differ, or a colon may
-hide in an escape, is the text read name by name.
+A name that occurs twice in one object can also be refused: decoders silently keep only the last
+one. Dropped names take their colons with them, so the text has more colons
+than its value written again. That is cheap to count; the text is read name by name only if the counts
+differ or an escape may contain a colon.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from nikawa.records import Record
 T = TypeVar("T")
 
 MAX_NESTING = 100
-"""Levels of nesting that are written; more can be read, but not by everything that takes records.
-"""
+"""Maximum levels of nesting for writing; more can be read, but not by every consumer of records."""
 TOO_DEEP = "nests too deeply"
-FLATTEN = "flatten it: records nest a few levels"
+FLATTEN = "flatten it: records have only a few levels"
 _FAULTS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _HALF_PAIR = re.compile(
     rb"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F])"
@@ -42,9 +41,9 @@ _ESCAPED_COLON = b"\\u003"
 def decode_json(
     text: str | bytes, kind: type[T], path: Path, line: int | None = None, *, unique: bool = False
 ) -> T:
-    """Decode `text` as `kind`, or raise the one-line error that says what is wrong.
+    """Decode `text` as `kind`, or raise a one-line error with the fault.
 
-    With `unique` a name that occurs twice in one object is refused.
+    With `unique`, a name that occurs twice in one object is an error.
     """
     if len(text) >= CHECKED_BYTES:
         text = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -59,7 +58,7 @@ def decode_json(
 
 
 def read_json(path: Path, kind: type[T], *, unique: bool = False) -> T:
-    """Decode a whole JSON document; a fault is placed by line where the decoder tells the byte."""
+    """Decode a whole JSON document; an error has the line if the decoder reports the byte."""
     text = read_text(path)
     if not text.strip():
         raise BadInput("is empty", file=path, cure="fetch or write it again")
@@ -98,8 +97,8 @@ class _LineDecoder(Generic[T]):
     def __init__(self, path: Path, kind: type[T], unique: bool) -> None:
         self.path, self.kind, self.unique = path, kind, unique
         self.is_as_written = unique
-        """Whether the lines so far were just what they would be written as: nothing can be wrong
-        with those."""
+        """Whether the lines so far equal their re-encoded values, so that nothing can be wrong
+        with them."""
         self.decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
         self.write_anew = msgspec.json.Encoder().encode_lines
 
@@ -149,9 +148,7 @@ class _LineDecoder(Generic[T]):
 
     def _line_fault(self, problem: Exception, raw: bytes, number: int) -> BadInput:
         if raw.startswith(BOM_UTF8):
-            cure = (
-                r"only the whole file may; sed -i 's/^\xEF\xBB\xBF//' FILE takes it off every line"
-            )
+            cure = r"only the file itself may begin with one; sed -i 's/^\xEF\xBB\xBF//' FILE removes it from every line"
             return BadInput("begins with a byte order mark", file=self.path, line=number, cure=cure)
         line = decode_line(raw, self.path, number)
         if not line.strip():
@@ -160,9 +157,9 @@ class _LineDecoder(Generic[T]):
 
 
 def encode_json(value: Any) -> bytes:
-    """Compact JSON in UTF-8; the same value gives the same bytes.
+    """Encode compact JSON in UTF-8; the same value gives the same bytes.
 
-    NaN and half characters are refused.
+    NaN and lone surrogates are an error.
     """
     packed = pack_json(value)
     if b"null" in packed and has_nonfinite(msgspec.to_builtins(value)):  # NaN is written as null
@@ -181,7 +178,7 @@ def pack_json(value: Any, path: Path | None = None) -> bytes:
         what, cure = f"nests more than {MAX_NESTING} levels deep", "flatten it"
     except TypeError as problem:
         if "keys are supported" in str(problem):
-            what, cure = "has a key that is not text", "make every key a text"
+            what, cure = "has a key that is not a string", "make every key a string"
         else:
             what = f"cannot be written: {plain_fault(str(problem))}"
             cure = "make it a plain text, number or list"
@@ -189,7 +186,7 @@ def pack_json(value: Any, path: Path | None = None) -> bytes:
 
 
 def name_of(value: Any) -> str:
-    """What a message calls a record: its kind and id."""
+    """Return the name of a record in messages: its kind and id."""
     name = getattr(value, "id", getattr(value, "example", ""))
     return f"{type(value).__name__.lower()} {name}".strip() if name else "the value"
 
@@ -210,7 +207,7 @@ def has_nonfinite(value: Any) -> bool:
 
 
 def json_fault(problem: Exception, text: str | bytes, path: Path, line: int | None) -> BadInput:
-    """What a decoder's complaint means to the person who has the file."""
+    """Explain a decoder's complaint to the user."""
     complaint = str(problem)
     body = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if isinstance(problem, RecursionError):
@@ -218,7 +215,7 @@ def json_fault(problem: Exception, text: str | bytes, path: Path, line: int | No
     elif ("truncated" in complaint or "surrogate" in complaint) and _HALF_PAIR.search(body):
         what, cure = "holds half of a surrogate pair", "write the character itself, in UTF-8"
     elif "truncated" in complaint:
-        what, cure = "the JSON breaks off", "the file may be cut short: fetch or write it again"
+        what, cure = "the JSON is incomplete", "the file may be truncated; fetch or write it again"
     elif _NOT_FINITE.match(body, _byte_of(complaint) or 0):
         what, cure = "NaN and Infinity are not JSON", "write null, or leave the field out"
     elif isinstance(problem, msgspec.ValidationError):
@@ -235,7 +232,7 @@ def _byte_of(complaint: str) -> int | None:
 
 
 def plain_fault(complaint: str) -> str:
-    """A type checker's complaint in our words: which field, what was expected."""
+    """Rephrase a type checker's complaint: which field, what was expected."""
     plain = complaint.replace("Object contains unknown field", "unknown field")
     plain = plain.replace("Object missing", "missing")
     plain = re.sub(r" - at `\$\.?(.*?)`", lambda m: f" at {m[1]}" if m[1] else "", plain)
@@ -262,9 +259,9 @@ def _keeps_all_names(kind: object) -> bool:
     return item is object
 
 
-def _may_repeat(text: bytes, anew: bytes) -> bool:
-    """Whether names may have been dropped between a text and what its value is written as `anew`."""
-    return anew.count(b":") != text.count(b":") or _ESCAPED_COLON in text
+def _may_repeat(text: bytes, rewritten: bytes) -> bool:
+    """Whether names may have been dropped between a text and its value `rewritten`."""
+    return rewritten.count(b":") != text.count(b":") or _ESCAPED_COLON in text
 
 
 class _RepeatedName(Exception):
@@ -275,8 +272,8 @@ def find_repeated_name(text: bytes, kind: object, value: object) -> str | None:
     """The first name that occurs twice in one object of a JSON text that was decoded as `kind` and
     gave `value`.
     """
-    anew = msgspec.json.encode(value if _keeps_all_names(kind) else msgspec.json.decode(text))
-    return read_repeated_name(text) if _may_repeat(text, anew) else None
+    rewritten = msgspec.json.encode(value if _keeps_all_names(kind) else msgspec.json.decode(text))
+    return read_repeated_name(text) if _may_repeat(text, rewritten) else None
 
 
 def read_repeated_name(text: bytes) -> str | None:

@@ -25,13 +25,13 @@ from nikawa.records import Example, Origin, Record, Span
 R = TypeVar("R", bound=Record)
 
 _PLAIN = (str, int, float, bool, type(None), list, tuple, Span, Origin)
-"""Types that JSON has, and records that are read back as what they were."""
+"""Types of JSON, and records that are read back unchanged."""
 
 
 def check_record(record: R, path: Path | None = None) -> tuple[bytes, R]:
     """Encode a record as JSON, and decode it again as a reader will.
 
-    Raises BadInput where it would not be read back the same: NaN, sets, keys that are no texts,
+    Raises BadInput if it would not be read back the same: NaN, sets, keys that are not strings,
     deep nesting, spans outside the text.
     """
     packed = pack_json(record, path)
@@ -52,7 +52,7 @@ def check_record(record: R, path: Path | None = None) -> tuple[bytes, R]:
 
 
 def encode_record(record: Record, path: Path | None = None) -> bytes:
-    """A record as one line of JSON without its end; what `check_record` refuses is refused."""
+    """Encode a record as one line of JSON without a line feed; raise the errors of `check_record`."""
     return check_record(record, path)[0]
 
 
@@ -66,7 +66,7 @@ def _unfit(record: Record, what: str, cure: str, path: Path | None) -> BadInput:
 
 
 def measure_depth(value: Any) -> int:
-    """How many levels of lists and mappings a plain value nests."""
+    """Return how many levels of lists and mappings a plain value has."""
     deepest, ahead = 0, [(value, 1)]
     while ahead:  # a loop: so deep a value would overflow the stack
         part, depth = ahead.pop()
@@ -79,10 +79,7 @@ def measure_depth(value: Any) -> int:
 
 
 def refuse_odd_values(record: Record, path: Path | None) -> None:
-    """Not all that differs is lost (a tuple becomes a list).
-
-    What has no form of its own in JSON is.
-    """
+    """Raise if a value has no form in JSON; other differences are harmless (a tuple becomes a list)."""
     for field in record.__struct_fields__:
         if field == "tags":  # a set by its type
             continue
@@ -106,7 +103,7 @@ def _find_odd(value: Any, where: str) -> Iterator[str]:
 
 
 def write_lines_of_records(path: Path, records: Iterable[Record], overwrite: bool) -> int:
-    """Write one record a line, whole or not at all; returns how many."""
+    """Write one record per line, completely or not at all, and return the number of records."""
     count = 0
     with atomic_write(path, overwrite=overwrite) as stream:
         for count, record in enumerate(records, start=1):  # noqa: B007  (the count is the result)
@@ -129,7 +126,7 @@ def read_array(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
 
 
 def write_array(path: Path, records: Iterable[Record], overwrite: bool) -> int:
-    """Write one JSON array, a record a line; returns how many."""
+    """Write one JSON array with one record per line, and return the number of records."""
     count = 0
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.write(b"[")

@@ -1,9 +1,9 @@
-"""What a reader may read, unpack and hold, in one place.
+"""The limits of all readers: how much they read, decompress and keep in memory.
 
-A file of a kilobyte can stand for gigabytes: packed, repeated by a Parquet dictionary, or as JSON
-whose every `[]` becomes an object of 56 bytes. Each limit below is far above what honest files need
-and keeps a file that is refused under 1 GB of memory. Corpora and records are streamed, so their
-length has no limit: only what must be held at once has one.
+A file of a kilobyte can expand to gigabytes: compressed, repeated by a Parquet dictionary, or as JSON
+whose every `[]` becomes an object of 56 bytes. Each limit below is far above the needs of normal files,
+and a refused file takes less than 1 GB of memory. Corpora and records are streamed, so their
+length has no limit; only data that must be in memory at once has one.
 
 Each limit is a setting: an environment variable with a number, or a size such as `512MB` or `2GiB`.
 The message that refuses a file names the variable.
@@ -36,20 +36,20 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([a-z]*)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """The limits of every reader. `read_limits` gives those of this process."""
+    """The limits of every reader. `read_limits` returns those of this process."""
 
     document: int = field(default=256 * 10**6, metadata={"variable": "NIKAWA_MAX_DOCUMENT"})
-    """Bytes, unpacked, of a file that makes sense only in one piece, or of a member of an archive."""
+    """Uncompressed bytes of a file that must be read as a whole, or of a member of an archive."""
     settings: int = field(default=16 * 10**6, metadata={"variable": "NIKAWA_MAX_SETTINGS"})
     """Bytes of a file of settings (TOML), a guideline, or a list of names: written by hand."""
     line: int = field(default=64 * 10**6, metadata={"variable": "NIKAWA_MAX_LINE"})
     """Bytes of a line, and of a record that takes several lines."""
     decoded: int = field(default=512 * 10**6, metadata={"variable": "NIKAWA_MAX_DECODED"})
-    """Bytes of memory that one line or document may take once it is decoded, by `estimate_decoded`."""
+    """Bytes of memory that one decoded line or document may take, by `estimate_decoded`."""
     ratio: int = field(default=2000, metadata={"variable": "NIKAWA_MAX_RATIO"})
-    """How many times longer than its packed form a long file may be. Text packs 3 to 50 times."""
+    """The maximum compression ratio of a long file. Text has a ratio of 3 to 50."""
     window: int = field(default=128 << 20, metadata={"variable": "NIKAWA_MAX_WINDOW"})
-    """Bytes that a decompressor may look back at, which it holds: `xz -9` needs 64 MiB."""
+    """The maximum window of a decompressor in bytes, which it keeps in memory: `xz -9` needs 64 MiB."""
     page: int = field(default=64 * 10**6, metadata={"variable": "NIKAWA_MAX_PAGE"})
     """Bytes of a page of a Parquet file, unpacked; writers make pages of 1 MB."""
     cells: int = field(default=2_000_000, metadata={"variable": "NIKAWA_MAX_CELLS"})
@@ -57,7 +57,7 @@ class ReadLimits:
     values: int = field(default=8_000_000, metadata={"variable": "NIKAWA_MAX_VALUES"})
     """Values of a column of lists in one row group of a Parquet file."""
     pipe: int = field(default=64 * 10**9, metadata={"variable": "NIKAWA_MAX_PIPE"})
-    """Bytes taken from a pipe, which are held on disk so that they can be read again."""
+    """Bytes from a pipe, which are stored on disk so that they can be read again."""
     nesting: int = field(default=200, metadata={"variable": "NIKAWA_MAX_NESTING"})
     """Levels of lists and mappings inside each other in a document or in settings."""
 
@@ -66,22 +66,22 @@ class ReadLimits:
         return str(type(self).__dataclass_fields__[name].metadata["variable"])
 
     def cure(self, name: str, instead: str = "") -> str:
-        """What to do about a file that is over the limit called `name`.
+        """Return the cure for a file that exceeds the limit called `name`.
 
-        >>> ReadLimits().cure("line", "write one record a line")
-        'write one record a line, or raise the limit with NIKAWA_MAX_LINE=128MB if the file is honest'
+        >>> ReadLimits().cure("line", "write one record per line")
+        'write one record per line, or raise the limit with NIKAWA_MAX_LINE=128MB if you trust the file'
         """
         twice = 2 * getattr(self, name)
         value = str(twice) if name in ("ratio", "cells", "values", "nesting") else write_size(twice)
-        raised = f"raise the limit with {self.variable(name)}={value} if the file is honest"
+        raised = f"raise the limit with {self.variable(name)}={value} if you trust the file"
         return f"{instead}, or {raised}" if instead else raised
 
 
 @cache
 def read_limits() -> ReadLimits:
-    """The limits of this process: the defaults, and what the environment says instead.
+    """Return the limits of this process: the defaults, or the values of environment variables.
 
-    The environment is looked at once, before the first file is read.
+    The environment is read once, before the first file.
     """
     given = {}
     for part in fields(ReadLimits):
@@ -102,7 +102,7 @@ def parse_size(text: str, name: str) -> int:
     size = int(float(match[1]) * factor) if match and factor else 0
     if size < 1:
         cure = "write a number, or a size such as 512MB or 2GiB"
-        raise BadInput(f"{name}={text!r} is no size", cure=cure)
+        raise BadInput(f"{name}={text!r} is not a size", cure=cure)
     return size
 
 
@@ -120,15 +120,15 @@ def write_size(size: int) -> str:
 
 _SURROGATE = re.compile(rb"\\u[dD]|[\xf0-\xf4]")
 CHECKED_BYTES = 1 << 20
-"""Bytes of JSON above which what it decodes to is estimated: less is never too much."""
+"""Bytes of JSON above which the decoded size is estimated; less is never too much."""
 
 
 def estimate_decoded(data: bytes) -> int:
-    """About how many bytes of memory a JSON text takes as Python values, at most.
+    """Estimate an upper bound of the memory that a JSON text takes as Python values.
 
-    Counted are the objects that brackets, commas and colons can stand for, with what CPython
-    needs for each, and the texts: one character beyond the Basic Multilingual Plane makes every
-    character of its text take 4 bytes, any that is not ASCII makes them take 2.
+    The estimate counts the objects that brackets, commas and colons can create, with their size in CPython,
+    and the texts: one character beyond the Basic Multilingual Plane makes every
+    character of its text take 4 bytes, and any other non-ASCII character 2 bytes.
     """
     is_narrow = data.isascii() and b"\\u" not in data
     width = 4 if _SURROGATE.search(data) else 1 if is_narrow else 2
@@ -142,7 +142,7 @@ def estimate_decoded(data: bytes) -> int:
 
 
 def refuse_large_json(data: bytes, path: Path, line: int | None = None) -> None:
-    """Refuse a JSON text that would take too much memory decoded."""
+    """Refuse a JSON text that would take too much memory when decoded."""
     if len(data) < CHECKED_BYTES:
         return
     limits = read_limits()
@@ -150,7 +150,7 @@ def refuse_large_json(data: bytes, path: Path, line: int | None = None) -> None:
     if estimate > limits.decoded:
         size = f"{estimate // 10**6:,} MB"
         what = f"is {len(data) // 10**6:,} MB of JSON that may take {size} of memory"
-        cure = limits.cure("decoded", "write smaller records, one a line")
+        cure = limits.cure("decoded", "write smaller records, one per line")
         raise BadInput(what, file=path, line=line, cure=cure)
 
 
@@ -162,7 +162,7 @@ def refuse_wide_text(data: bytes, path: Path) -> None:
     size = len(data) * (4 if _SURROGATE.search(data) else 1 if data.isascii() else 2)
     if size > limits.decoded:
         what = f"is a text that may take {size // 10**6:,} MB of memory"
-        raise BadInput(what, file=path, cure=limits.cure("decoded", "take it apart"))
+        raise BadInput(what, file=path, cure=limits.cure("decoded", "divide the file"))
 
 
 _PAIR = re.compile(rb"\[\]|\{\}")
@@ -179,7 +179,7 @@ def is_nested_deeper(data: bytes, levels: int) -> bool:
     if data.count(b"[") + data.count(b"{") <= levels:
         return False
     brackets = _STRINGS.sub(b"", data).translate(None, _NO_BRACKETS)
-    # each round takes the innermost pairs away, so that what is left nests one level less
+    # each round removes the innermost pairs, so that the rest has one level less
     for _ in range(levels):
         left = _PAIR.sub(b"", brackets)
         if len(left) == len(brackets):  # flat, or brackets that do not match: no matter of depth

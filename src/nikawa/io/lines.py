@@ -1,4 +1,4 @@
-"""Text from disk, line by line, with every way a text file can be broken told apart.
+"""Read text files line by line, with a separate error for every way a text file can be broken.
 
 Only LF ends a line (U+2028 and its kin are text), so that line numbers agree with any editor and
 tool. A byte order mark at the start of a file and a CR before LF, as Windows tools write them, are
@@ -30,10 +30,10 @@ from nikawa.io.limits import read_limits, refuse_wide_text, write_size
 from nikawa.io.pipes import hold_pipe
 
 _MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 13
-"""Packed bytes taken at a time: four of them may stand for 128 KiB, so well-packed data is taken in
-sips, and no sip gives more than 256 MiB."""
+"""Compressed bytes to read at a time: four of them may expand to 128 KiB, so one read gives at most
+256 MiB."""
 _UNPACKED_BYTES = 1 << 20
-"""About how much a piece should grow to."""
+"""The approximate target size of a chunk."""
 _MIN_BYTES_OF_BOMB = 1 << 28
 """Unpacked bytes below which no file is refused for packing too well."""
 
@@ -76,7 +76,7 @@ class ZstdReader(io.RawIOBase):
         return size
 
     def _packed(self) -> bytes:
-        """The next packed bytes: what follows a finished frame, else more of the file."""
+        """Return the next compressed bytes: the rest after a finished frame, else more of the file."""
         rest = self._frame.unused_data if self._frame and self._frame.eof else b""
         packed = rest or self._raw.read(self._piece)
         if not packed and self._frame is not None and not self._frame.eof:
@@ -151,7 +151,7 @@ class _Unpacked(io.RawIOBase):
 
 
 CRS = (b"\r\n", b"\r")
-"""Ends of lines that are refused where a file must be as it was published or written."""
+"""Line endings that are refused if a file must be exactly as published or written."""
 _BUFFER_BYTES = 1 << 17
 _MIN_LONG_LINE = 1 << 16
 """Bytes below which no line is too long under any limit of sense."""
@@ -165,10 +165,10 @@ _KINDS = ((stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"), (stat.S_ISSOCK, "s
 
 
 def check_openable(path: Path) -> None:
-    """Refuse what is no plain file, and what has no end.
+    """Refuse a path that is not a regular file, and a device without an end.
 
-    A pipe is read where it was given as one: by the shell's `<(…)`, or as standard input. One that
-    lies in a folder under a name is refused, as its other end may never be opened; so are devices.
+    A pipe is read if it is the shell's `<(…)` or standard input. One that
+    has a name in a folder is refused, because its other end may never be opened; so are devices.
     The null device is an empty file, and a terminal is read until its end is typed.
     """
     try:
@@ -176,25 +176,27 @@ def check_openable(path: Path) -> None:
         if stat.S_ISREG(mode):
             return
         if stat.S_ISDIR(mode):
-            raise BadInput("is a folder, not a file", file=path, cure="name a file inside it")
+            raise BadInput("is a folder, not a file", file=path, cure="pass a file inside it")
         target = path.resolve()
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
     except PermissionError:
-        raise BadInput("may not be read", file=path, cure="check its permissions") from None
+        raise BadInput(
+            "cannot be read: permission denied", file=path, cure="check its permissions"
+        ) from None
     except (OSError, ValueError, RuntimeError) as problem:  # links in a circle, an impossible name
         reason = getattr(problem, "strerror", None) or str(problem)
         raise BadInput(f"cannot be opened ({reason})", file=path, cure="check the path") from None
-    cure = "write the data to a file and name that"
+    cure = "write the data to a file and pass that file"
     if stat.S_ISFIFO(mode):
         # the shell's pipes and standard input have no name in any folder
         if not target.exists() or path.parts[:2] in (("/", "dev"), ("/", "proc")):
             return
-        raise BadInput("is not a plain file but a named pipe", file=path, cure=cure)
+        raise BadInput("is a named pipe, not a regular file", file=path, cure=cure)
     if stat.S_ISCHR(mode) and (path.samefile(os.devnull) or _is_terminal(path)):
         return
     kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "special file")
-    raise BadInput(f"is not a plain file but a {kind}", file=path, cure=cure)
+    raise BadInput(f"is a {kind}, not a regular file", file=path, cure=cure)
 
 
 def _is_terminal(path: Path) -> bool:
@@ -209,22 +211,24 @@ def _is_terminal(path: Path) -> bool:
 
 
 def open_packed(path: Path) -> BufferedReader:
-    """Open a file for reading as it lies on disk; see `check_openable` for what is refused."""
+    """Open a file for reading its raw bytes; `check_openable` describes what is refused."""
     check_openable(path)
     try:
         return cast(BufferedReader, path.open("rb", buffering=_BUFFER_BYTES))
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
     except PermissionError:
-        raise BadInput("may not be read", file=path, cure="check its permissions") from None
+        raise BadInput(
+            "cannot be read: permission denied", file=path, cure="check its permissions"
+        ) from None
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open a plain, `.gz`, `.zst` or `.xz` file for reading.
 
-    A missing or broken one is a `BadInput`; so is what is no file (see `check_openable`).
-    A pipe can be opened as often as a file: what came through it is held.
+    Raises `BadInput` for a missing or broken file, and for a path that is not a file (see `check_openable`).
+    A pipe can be opened as often as a file, because its data is stored.
     """
     raw = open_packed(path)
     try:
@@ -262,13 +266,13 @@ def read_bytes(path: Path, name: str = "document") -> bytes:
 
 
 def opening(path: Path, size: int = 64) -> bytes:
-    """How a file begins, without a byte order mark and blanks."""
+    """Return the beginning of a file, without a byte order mark and leading spaces."""
     with open_bytes(path) as stream:
         return stream.read(size).removeprefix(BOM_UTF8).lstrip()
 
 
 def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
-    """Whole lines, as many as come at a time, ended by LF alone; only the very last may lack it."""
+    """Yield blocks of whole lines with LF line endings; only the last line may lack its LF."""
     is_first = True
     for block in read_blocks(path):
         plain = block.replace(b"\r\n", b"\n") if b"\r" in block else block
@@ -296,9 +300,9 @@ def read_blocks(path: Path) -> Iterator[bytes]:
 
 
 def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """(Number from 1, undecoded line with its LF) of an open file.
+    """Yield (number from 1, undecoded line with its LF) of an open file.
 
-    `decode_line` refuses what is wrong with one.
+    `decode_line` raises the error for a faulty line.
     """
     return enumerate(iter(partial(stream.readline, read_limits().line), b""), start=1)
 
@@ -333,16 +337,16 @@ def read_lines(path: Path, *, ended: bool = False) -> Iterator[tuple[int, str]]:
     for number, raw in read_plain_lines(path):
         line = decode_line(raw, path, number)
         if ended and not raw.endswith(b"\n"):
-            reason = "each line ends in a line feed: the file may be cut short"
-            cure = f"{reason}, fetch or write it again"
-            raise BadInput("breaks off", file=path, line=number, cure=cure)
+            reason = "the last line has no line feed, so the file may be truncated"
+            cure = f"{reason}; fetch or write it again"
+            raise BadInput("ends in the middle of a line", file=path, line=number, cure=cure)
         yield number, line
 
 
 def decode_line(raw: bytes, path: Path, number: int, *, limited: bool = True) -> str:
-    """One raw line as text, or the `BadInput` that says what is wrong with it.
+    """Decode one raw line, or raise `BadInput` with the fault.
 
-    Its length is of no account where it is not `limited`.
+    Without `limited`, its length is not checked.
     """
     line = raw[:-1] if raw.endswith(b"\n") else raw
     if limited and len(line) >= _MIN_LONG_LINE:
@@ -380,10 +384,9 @@ kanji."""
 
 
 def guess_encoding(data: bytes) -> str | None:
-    """The likeliest encoding of text that is not UTF-8, as iconv calls it; for the message only.
+    """Guess the encoding of text that is not UTF-8, by its name in iconv; it is used only in messages.
 
-    Most bytes decode in several ways; the one that gives the most Japanese, or the most Hangul, is
-    taken.
+    Most bytes decode in several ways; the guess is the encoding that gives the most Japanese or the most Hangul.
     """
     shares = {name: measure_language_share(data, name) for name in ("cp932", "euc-jp", "cp949")}
     best = max(shares, key=lambda name: shares[name])
@@ -404,9 +407,9 @@ def measure_language_share(data: bytes, encoding: str) -> float:
 
 
 class RowLines:
-    """Lines for a reader of CSV, whose rows may take several; a row that does not end is refused.
+    """Yield lines for a CSV reader, whose rows may span several lines; an endless row is an error.
 
-    Who takes the rows sets `size` to 0 after each.
+    The consumer of the rows sets `size` to 0 after each row.
     """
 
     def __init__(self, lines: Iterable[str], path: Path, separator: str) -> None:
@@ -439,15 +442,15 @@ def refuse_long_line(size: int, path: Path, number: int) -> None:
     limits = read_limits()
     if size >= limits.line:
         what = f"is longer than {write_size(limits.line)}"
-        cure = limits.cure("line", "write one record a line")
+        cure = limits.cure("line", "write one record per line")
         raise BadInput(what, file=path, line=number, cure=cure)
 
 
 def read_text(path: Path, name: str = "document") -> bytes:
-    """The text of a file that makes sense only in one piece, as UTF-8, lines ended by LF alone.
+    """Read the text of a file that must be read as a whole, as UTF-8 with LF line endings.
 
-    It stays in bytes because one rare character makes each of a Python text take four. `name` is
-    the limit it is held to.
+    It stays in bytes because one rare character makes every character of a Python text take four. `name` is
+    the limit that applies.
     """
     data = read_bytes(path, name).removeprefix(BOM_UTF8)
     if b"\r\n" in data:
@@ -469,7 +472,7 @@ def read_text(path: Path, name: str = "document") -> bytes:
 
 
 def read_whole(path: Path) -> str:
-    """The text of a file that makes sense only in one piece, such as one JSON document."""
+    """Read the text of a file that must be read as a whole, such as one JSON document."""
     data = read_text(path)
     refuse_wide_text(data, path)
     return data.decode()

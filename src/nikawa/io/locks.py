@@ -1,8 +1,8 @@
-"""Locks that the system itself releases when their process ends, however it ends.
+"""Locks that the system releases when their process ends, however it ends.
 
-They are `flock` locks of an open file or folder. (filelock locks files of its own only; here a
+They are `flock` locks of an open file or folder. (filelock locks only its own files; here a
 folder is locked without leaving a file in it, and temporaries are locked through the descriptor
-they are written by.) There are none on Windows and on some network file systems: work goes on there
+they are written by.) Windows and some network file systems have no such locks: there, work continues
 without a lock.
 """
 
@@ -22,9 +22,9 @@ POLL_SECONDS = 0.05
 
 
 def try_lock(descriptor: int) -> bool | None:
-    """Take the lock of an open file or folder for as long as it is open.
+    """Acquire the lock of an open file or folder until it is closed.
 
-    True: it is taken. False: another process holds it. None: there are no locks here.
+    Returns True on success, False if another process holds it, None if the system has no locks.
     """
     if sys.platform == "win32":
         return None
@@ -41,7 +41,7 @@ def try_lock(descriptor: int) -> bool | None:
 
 @contextmanager
 def lock_descriptor(descriptor: int) -> Iterator[None]:
-    """Hold the lock of an open file while the block runs; waits for whoever holds it.
+    """Hold the lock of an open file while the block runs; wait while another process holds it.
 
     It is for work of microseconds, such as one line that is appended.
     """
@@ -78,9 +78,9 @@ def is_locked(path: Path) -> bool:
 def lock_file(path: Path, *, busy: BadInput, patience: float = 0.0) -> Iterator[int]:
     """Hold the lock of a file while the block runs.
 
-    Yields its descriptor, open for reading and writing. The file and its folder are made where they
-    are missing. Where another process holds the lock for longer than `patience` seconds, `busy` is
-    raised. A file that the other process removes meanwhile is made again.
+    Yields its descriptor, open for reading and writing. Creates the file and its folder if they
+    are missing. Raises `busy` if another process holds the lock for longer than `patience` seconds.
+    If the other process removes the file, it is created again.
     """
     descriptor = -1
     end = time.monotonic() + patience
@@ -103,10 +103,10 @@ def lock_file(path: Path, *, busy: BadInput, patience: float = 0.0) -> Iterator[
 
 @contextmanager
 def lock_folder(folder: Path, *, busy: BadInput, misplaced: BadInput) -> Iterator[None]:
-    """Hold the lock of a folder while the block runs. The folder is made where it is missing.
+    """Hold the lock of a folder while the block runs; create the folder if it is missing.
 
-    Raises `busy` where another process holds the lock, `misplaced` where a file is in the way of
-    the folder. Folders that were made for it and that nothing came into are removed again.
+    Raises `busy` if another process holds the lock, and `misplaced` if a file is in the place of
+    the folder. New folders that stay empty are removed again.
     """
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:

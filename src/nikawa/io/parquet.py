@@ -1,6 +1,6 @@
 """Records as Parquet: flat, typed columns. Needs the extra `tables` (pyarrow).
 
-A column that no plain type holds is JSON text and says so in its field metadata; null means absent.
+A column without a plain type is JSON text and is marked in its field metadata; null means absent.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from nikawa.records import Record
 R = TypeVar("R", bound=Record)
 
 ROWS_IN_GROUP = 4096
-"""Rows of a group: what is in memory at a time."""
+"""Rows of a group, which are in memory at a time."""
 JSON_MARK = {b"nikawa": b"json"}
 SOURCE_MARK = b"nikawa.source"
-"""Under which the metadata of a column says what it holds of a record, where its own name does not."""
+"""The metadata key for the field of a record that a column holds, if its name is different."""
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError)
 
 Row = Mapping[str, Any]
 
 
 def arrow() -> Any:
-    """The `pyarrow` module with its `parquet` part, or the error that says how to get it."""
+    """Return the `pyarrow` module with its `parquet` part, or raise an error that explains how to install it."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -83,9 +83,9 @@ def read_flat_rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def open_parquet(path: Path, most: int = ROWS_IN_GROUP) -> Iterator[tuple[Any, int]]:
-    """An open `ParquetFile`, and how many of its rows may be read at a time, `most` of them at most.
+    """Yield an open `ParquetFile`, and how many of its rows may be read at a time, at most `most`.
 
-    What a damaged file makes of the library is a `BadInput`.
+    Errors of the library for a damaged file become `BadInput`.
     """
     pa = arrow()
     with open_bytes(path) as stream:
@@ -129,9 +129,9 @@ def list_values(pa: Any, array: Any) -> list[Any]:
 
 
 def make_decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]]:
-    """What makes the values of a column ours: null is unset, as a JSON null is a value.
+    """Return a converter for the values of a column: null is unset, because a JSON null is a value.
 
-    JSON is decoded; NaN is refused.
+    JSON is decoded; NaN is an error.
     """
     name, is_json = field.name, (field.metadata or {}).items() >= JSON_MARK.items()
     if not (_is_text(pa, field.type) if is_json else _is_plain(pa, field.type)):
@@ -157,7 +157,7 @@ def _is_text(pa: Any, kind: Any) -> bool:
 
 
 def _is_plain(pa: Any, kind: Any) -> bool:
-    """Whether values of an Arrow type are what JSON has."""
+    """Whether JSON has the values of an Arrow type."""
     types = pa.types
     if types.is_dictionary(kind):
         return _is_plain(pa, kind.value_type)
@@ -192,9 +192,9 @@ def write_rows(
     sources: Mapping[str, str] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write flat rows; `shapes` gives the columns and their types, else the rows tell.
+    """Write flat rows; `shapes` has the columns and their types; default: inferred from the rows.
 
-    `sources` gives what a column holds of a record (`meta.source`), where its name is another.
+    `sources` has the field of a record (`meta.source`) for a column with another name.
     """
     pa = arrow()
     shapes = row_shapes(rows) if shapes is None else shapes

@@ -1,7 +1,7 @@
-"""The pages of a Parquet file, looked at before anything is unpacked.
+"""Check the pages of a Parquet file before anything is decompressed.
 
-The metadata of a Parquet file may say anything; what a reader allocates is what the header of each
-page says. A page of a kilobyte may unpack to 2 GB, or repeat one text of a dictionary a million
+The metadata of a Parquet file may be wrong; a reader allocates the sizes in the header of each
+page. A page of a kilobyte may expand to 2 GB, or repeat one text of a dictionary a million
 times. Headers are Thrift structures in the compact protocol
 (https://github.com/apache/parquet-format, `parquet.thrift`).
 """
@@ -22,7 +22,7 @@ _HEADER_BYTES = 1 << 12
 _MAX_HEADER_BYTES = 1 << 24
 _DICTIONARY_PAGE = 2
 _DATA_HEADERS = (5, 8)
-"""Fields of a header that tell of the values of a page: the first version of data pages, the second."""
+"""Fields of a header that describe the values of a page: data pages of version 1 and version 2."""
 _DICTIONARY_HEADER = 7
 _PAGE = {
     1: True,
@@ -32,11 +32,11 @@ _PAGE = {
     7: {1: True, 2: True},
     8: {1: True, 4: True},
 }
-"""What is kept of a header: kind, sizes; of the three forms of a page, values and encoding."""
+"""Fields to keep of a page header: kind, sizes; for the three forms of a page, values and encoding."""
 _COLUMN = {3: [True], 5: True, 9: True, 11: True}
-"""Of a column: path, number of values, where its data and its dictionary are."""
+"""Fields to keep of a column: path, number of values, offsets of its data and its dictionary."""
 _FOOTER = {2: [{3: True, 4: True, 5: True}], 4: [{1: [{3: _COLUMN}]}]}
-"""Of a file: repetition, name and number of parts of each element of its schema; row groups."""
+"""Fields to keep of a file: repetition, name and number of parts of each element of its schema; row groups."""
 _REPEATED = 2
 MAX_DEPTH = 64
 MAX_FIELDS = 2_000_000
@@ -120,7 +120,7 @@ class ThriftReader:
             return self._list(want, depth + 1)
         if kind == 12:
             return self.struct(want if isinstance(want, Mapping) else {}, depth + 1)
-        raise ValueError("its metadata holds what there is not")
+        raise ValueError("its metadata contains an unknown type")
 
     def _list(self, want: Any, depth: int) -> list[Any]:
         if depth > MAX_DEPTH:
@@ -154,9 +154,9 @@ class Chunk:
     """Its path, parts joined by dots."""
     values: int
     offset: int
-    """Where its first page is."""
+    """The offset of its first page."""
     is_nested: bool
-    """Whether a row may hold many values of it."""
+    """Whether a row may have many values of it."""
 
 
 def read_chunks(stream: BinaryIO, path: Path) -> Iterator[list[Chunk]]:
@@ -209,7 +209,7 @@ def find_nested(schema: Sequence[Mapping[int, Any]]) -> Iterator[tuple[str, bool
 
 @dataclass(frozen=True)
 class Page:
-    """What a header says of its page."""
+    """The content of a page header."""
 
     is_dictionary: bool
     values: int
@@ -222,7 +222,7 @@ class Page:
 
 
 def read_page_header(stream: BinaryIO, offset: int) -> tuple[Page, int]:
-    """The page whose header is at an offset, and where its bytes end."""
+    """Return the page whose header is at an offset, and the end of its bytes."""
     count = _HEADER_BYTES
     while True:
         stream.seek(offset)
@@ -258,13 +258,13 @@ def read_pages(stream: BinaryIO, chunk: Chunk) -> Iterator[Page]:
         if not page.is_dictionary:
             left -= page.values
         if not page.packed and page.values <= 0:
-            raise ValueError("a page holds nothing")
+            raise ValueError("a page is empty")
         yield page
 
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """How a file is read so that what is held stays small."""
+    """How to read a file with little memory."""
 
     rows: int
     """Rows at a time."""
@@ -274,10 +274,10 @@ class ReadPlan:
 
 
 def plan_reading(stream: BinaryIO, path: Path, most: int) -> ReadPlan:
-    """How to read a file: `most` rows at a time where that is little enough.
+    """Return how to read a file: `most` rows at a time if that is small enough.
 
-    Raises `BadInput` for a page that unpacks to more than the limit, for a column of lists that is
-    too long for one row group, and for rows that are too long; ValueError or OSError where the file
+    Raises `BadInput` for a page that expands beyond the limit, for a column of lists that is
+    too long for one row group, and for rows that are too long; ValueError or OSError if the file
     is damaged.
     """
     limits = read_limits()
@@ -308,7 +308,7 @@ def plan_reading(stream: BinaryIO, path: Path, most: int) -> ReadPlan:
 def refuse_long_lists(
     name: str, count: int, pages: Sequence[Page], limits: ReadLimits, path: Path
 ) -> None:
-    """Refuse a column of lists that could hold in one row all that its row group has of it."""
+    """Refuse a column of lists that could have all values of its row group in one row."""
     size = sum(page.size for page in pages)
     if count > limits.values:
         what = f"column {name!r} has {count:,} values in one row group"
@@ -320,7 +320,7 @@ def refuse_long_lists(
 
 
 def choose_rows(columns: Sequence[Sequence[Page]], most: int, path: Path) -> int:
-    """The most rows of which no batch takes more than `MAX_HELD_BYTES` in all columns."""
+    """Return the largest number of rows for which no batch takes more than `MAX_HELD_BYTES` in all columns."""
     rows = most
     while sum(measure_batch(pages, rows) for pages in columns) > MAX_HELD_BYTES:
         if rows == 1:
@@ -331,7 +331,7 @@ def choose_rows(columns: Sequence[Sequence[Page]], most: int, path: Path) -> int
 
 
 def measure_batch(pages: Sequence[Page], rows: int) -> int:
-    """Bytes that any `rows` rows in succession of a column may take, at most."""
+    """Return the maximum bytes of any `rows` consecutive rows of a column."""
     dictionary = max((page.size for page in pages if page.is_dictionary), default=0)
     data = [page for page in pages if not page.is_dictionary]
     most = first = taken = held = 0

@@ -1,8 +1,8 @@
-"""Files that can be read only once: what comes through a pipe or from a terminal is held, so that
+"""Files that can be read only once: data from a pipe or a terminal is stored, so that
 it can be read again.
 
-Telling encoding, language and form takes a first look at a file; without this the look would be all
-there is to read.
+Nikawa reads the beginning of a file to detect encoding, language and form. Without storage, that part of a
+pipe would be lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nikawa.io.limits import read_limits, write_size
 STDIN = Path("/dev/stdin")
 _BUFFER = 1 << 17
 _held: dict[tuple[int, int], _HeldPipe] = {}
-"""Device and number of a pipe to what came through it."""
+"""Device and number of a pipe to its stored data."""
 
 
 def input_path(name: str | Path) -> Path:
@@ -43,9 +43,9 @@ def is_piped(path: Path) -> bool:
 
 
 def hold_pipe(raw: BinaryIO, path: Path) -> BinaryIO:
-    """The open file, or where it is a pipe or a terminal, all that comes through it, from the start.
+    """Return the open file, or for a pipe or a terminal its data from the start.
 
-    What comes is copied as it is asked for, so that a reader that stops early leaves the rest.
+    Data is copied on demand, so that a reader that stops early leaves the rest.
     """
     about = os.fstat(raw.fileno())
     if not stat.S_ISFIFO(about.st_mode) and not os.isatty(raw.fileno()):
@@ -60,7 +60,7 @@ def hold_pipe(raw: BinaryIO, path: Path) -> BinaryIO:
 
 
 class _HeldPipe:
-    """A pipe, and a file without a name that holds what came through it so far."""
+    """A pipe, and an unnamed file with the data so far."""
 
     def __init__(self, raw: BinaryIO, path: Path) -> None:
         self._raw: BinaryIO | None = raw
@@ -74,28 +74,30 @@ class _HeldPipe:
             self._raw.close()
 
     def read(self, count: int, at: int) -> bytes:
-        """Bytes from a place that was reached before, more of the pipe where it needs be."""
+        """Return bytes from an earlier position, and read more of the pipe if necessary."""
         with self._lock:
             while at >= self._size and self._raw is not None:
                 self._take()
         return os.pread(self._copy.fileno(), count, at)
 
     def _take(self) -> None:
-        """Copy what the pipe has ready."""
+        """Copy the available data of the pipe."""
         assert self._raw is not None
         try:
             data = self._raw.read1(_BUFFER)  # type: ignore[attr-defined]  # it is buffered
             self._copy.write(data)
             self._copy.flush()
         except OSError as problem:
-            what = f"cannot be held ({problem.strerror})"
-            cure = "write it to a file and name that"
+            what = f"cannot be stored ({problem.strerror})"
+            cure = "write it to a file and pass that file"
             raise BadInput(what, file=self._path, cure=cure) from None
         self._size += len(data)
         limits = read_limits()
         if self._size > limits.pipe:
-            what = f"brings more than {write_size(limits.pipe)}, all of which is held"
-            cure = limits.cure("pipe", "write it to a file and name that")
+            what = (
+                f"has more than {write_size(limits.pipe)}, which is the most that a pipe may have"
+            )
+            cure = limits.cure("pipe", "write it to a file and pass that file")
             raise BadInput(what, file=self._path, cure=cure)
         if not data:
             self._raw.close()
@@ -103,7 +105,7 @@ class _HeldPipe:
 
 
 class _View(io.RawIOBase):
-    """A held pipe from its start, at a place of its own."""
+    """A stored pipe from its start, with its own position."""
 
     def __init__(self, held: _HeldPipe) -> None:
         self._held, self._at = held, 0

@@ -1,7 +1,7 @@
-"""Pools of processes that end with the process that started them, and that report a killed one in
+"""Pools of processes that end with their parent process, and report a killed process in
 one line.
 
-A process that is killed cannot tell its children to end. So each child watches its parent:
+A killed process cannot stop its children, so each child watches its parent:
 `end_with_parent`.
 """
 
@@ -26,7 +26,7 @@ from nikawa.errors import BadInput
 from nikawa.io.command import ignore_broken_pipes
 
 PARENT_POLL_SECONDS = 1.0
-"""Between two looks at the parent, where the system does not report its end."""
+"""Seconds between two checks of the parent, if the system does not report its end."""
 
 Begin = Callable[..., None]
 """Called once in each new process."""
@@ -40,10 +40,10 @@ def process_pool(
     *,
     start: Literal["spawn", "fork"] = "spawn",
 ) -> Iterator[ProcessPoolExecutor]:
-    """A pool of so many processes, each of which begins by calling `begin` with `args`.
+    """Return a pool of this many processes, each of which first calls `begin` with `args`.
 
-    Spawned processes start clean. Forked ones share the memory of this one: `args` is not copied to
-    them. Raises BadInput where a process was killed.
+    Spawned processes start clean. Forked processes share the memory of this one: `args` is not copied to
+    them. Raises BadInput if a process was killed.
     """
     context = multiprocessing.get_context(start)
     with ignore_broken_pipes():  # writing to a process that was killed must not end this one
@@ -51,8 +51,8 @@ def process_pool(
         try:
             yield pool
         except BrokenProcessPool:
-            what = "a process was killed, perhaps for want of memory"
-            raise BadInput(what, cure="give the same command again, with fewer --workers") from None
+            what = "a process was killed, perhaps because memory ran out"
+            raise BadInput(what, cure="run the same command again with fewer --workers") from None
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -83,11 +83,11 @@ def _watch_parent(parent_id: int) -> None:
 
 
 def hide_arguments(secrets: Iterable[str]) -> None:
-    """Write asterisks over these texts where the list of processes (`ps`, `/proc`) shows this command.
+    """Overwrite these texts with asterisks in the list of processes (`ps`, `/proc`).
 
-    Every user of a machine reads that list. The kernel shows the memory that holds the arguments, so the text is
-    gone as soon as it is overwritten; a short moment at the start remains, which only an environment variable avoids.
-    On systems other than Linux nothing is done.
+    Every user of a machine can read that list. The kernel shows the memory of the arguments, so the text disappears
+    when it is overwritten. A short moment at the start remains; only an environment variable avoids it.
+    On systems other than Linux the function does nothing.
     """
     texts = list(secrets)
     words = {form.encode() for text in texts for form in (text, json.dumps(text)[1:-1])}
@@ -99,7 +99,7 @@ def hide_arguments(secrets: Iterable[str]) -> None:
         start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end, fields 48 and 49
     except (OSError, ValueError, IndexError):
         return
-    # Nothing is written unless the memory holds just what is shown.
+    # Write only if the memory has exactly the shown arguments.
     if (
         not 0 < start < end
         or end - start != len(shown)

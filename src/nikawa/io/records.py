@@ -1,6 +1,6 @@
-"""Records to and from disk, by the file's suffix: one table says which formats there are.
+"""Read and write records by the suffix of the file; one table lists the formats.
 
-Ids may not repeat within a file. Repeats of a long file are found in little memory, 8 bytes an id:
+Ids must be unique within a file. Duplicates in a long file are found with little memory, 8 bytes per id:
 see `IdSet`.
 """
 
@@ -28,7 +28,7 @@ Hashes: TypeAlias = "NDArray[np.int64]"
 
 IDS_IN_BLOCK = 1 << 16
 MAX_HASHES_MERGED = 1 << 20
-"""Runs this long are merged no further: merging takes twice their memory."""
+"""Runs of this length are not merged, because merging takes twice their memory."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Format:
     read: Callable[[Path, type[Any]], Iterator[tuple[int, Any]]]
     """Yields (line or row, record)."""
     write: Callable[[Path, Iterable[Record], bool], int]
-    """Takes path, records, whether to overwrite; returns how many."""
+    """Takes path, records and whether to overwrite; returns the number of records."""
     place: str = "line"
-    """What the numbers of its records count."""
+    """The unit of a place: line, row or record."""
 
 
 _LINES = Format(partial(read_json_lines, unique=True), jsonl.write_lines_of_records)
@@ -67,27 +67,27 @@ _KEYS: dict[type[Record], str] = {Example: "id", Prediction: "example"}
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix that names the format of `path`; empty where it has none, as a pipe has."""
+    """Return the suffix that names the format of `path`; empty if it has none, as for a pipe."""
     if not path.suffix:
         return ""
     suffix = max((s for s in FORMATS if path.name.endswith(s)), key=len, default=None)
     if suffix is None:
-        what = f"has the suffix {path.suffix!r}, which no format has"
+        what = f"has the unknown suffix {path.suffix!r}"
         raise BadInput(what, file=path, cure=f"use {', '.join(SUFFIXES)}")
     return suffix
 
 
 def format_of(path: Path) -> Format:
-    """The format of a file, by its suffix; JSON lines where it has none."""
+    """Return the format of a file by its suffix; JSON lines without a suffix."""
     return FORMATS[suffix_of(path) or ".jsonl"]
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[R]:
     """Stream the records of a file.
 
-    Memory stays flat; a repeated id is an error, at the end of the file at the latest. The suffix
-    tells the format (see `FORMATS`). Raises BadInput, with the line or row, for whatever is wrong
-    in the file; records before that place have been given out by then.
+    Memory stays constant. A repeated id is an error, at the latest at the end of the file. The suffix
+    determines the format (see `FORMATS`). Raises BadInput, with the line or row, for any fault
+    in the file, after the records before that place.
     """
     pairs: Iterator[tuple[int, R]] = format_of(path).read(path, kind)
     if kind in _KEYS:
@@ -102,10 +102,10 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 
 def write_records(path: Path, records: Iterable[Record], *, overwrite: bool = False) -> int:
-    """Write records in the format of the suffix, whole or not at all; returns how many.
+    """Write records in the format of the suffix, completely or not at all, and return their number.
 
-    Raises BadInput where the file exists and `overwrite` is not set, and for a record that the
-    format cannot hold: it would not be read back the same.
+    Raises BadInput if the file exists and `overwrite` is not set, and for a record that the
+    format cannot represent: it would not be read back the same.
     """
     return format_of(path).write(path, records, overwrite)
 
@@ -118,7 +118,9 @@ def record_fault(path: Path, place: int, what: str, cure: str) -> BadInput:
 def repeated_id(path: Path, name: str, before: int | None, place: int) -> BadInput:
     """The error for an id that occurs twice; both places are named."""
     where = "earlier" if before is None else f"on {format_of(path).place} {before}"
-    return record_fault(path, place, f"id {name!r} was {where} already", "give each its own id")
+    return record_fault(
+        path, place, f"the id {name!r} is already {where}", "give each record its own id"
+    )
 
 
 class IdSet:
@@ -183,7 +185,7 @@ def check_records(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> 
 
 
 def _refuse_met_ids(ids: IdSet, path: Path, kind: type[R]) -> None:
-    """Hold the ids whose hash was met before against the file itself."""
+    """Check the ids with a repeated hash against the file itself."""
     suspects = dict(ids.close_block())
     if not suspects:
         return

@@ -1,4 +1,4 @@
-"""The narrowest column type that holds every value exactly, for formats whose columns are typed.
+"""The narrowest column type that represents every value exactly, for formats with typed columns.
 
 A value that fits no plain type (mixed kinds, explicit null, mappings of varying keys) makes the
 column JSON.
@@ -34,7 +34,7 @@ _SCALARS: dict[type, Shape] = {str: "text", bool: "flag", float: "number"}
 _MAX_EXACT_INT = 1 << 53
 """Integers beyond this are not exact as floats."""
 _MAX_DEPTH = 8
-"""Levels of columns within columns; what is nested deeper is JSON."""
+"""Maximum levels of nested columns; deeper values are JSON."""
 
 
 def column_shape(values: Iterable[Any], *, exact: bool = False) -> Shape:
@@ -67,7 +67,7 @@ def shape_of(value: Any, depth: int = 0) -> Shape:
 
 
 def merge_shapes(one: Shape, other: Shape) -> Shape:
-    """The narrowest shape that holds both.
+    """Return the narrowest shape for both.
 
     >>> merge_shapes("integer", "number"), merge_shapes("text", "number")
     ('mixed', 'json')

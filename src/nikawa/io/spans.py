@@ -1,4 +1,4 @@
-"""Spans of examples just read: turned back into `Span`s and held against the text they count."""
+"""Convert the spans of examples back to `Span`s and check them against their text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from nikawa.io.json import plain_fault
 from nikawa.records import SPAN_INPUTS, SPAN_LISTS, Example, Span, revive
 
-# spelt out: this is asked of every example read
+# written out, because this runs for every example
 (_LIST,) = SPAN_LISTS
 _FIRST, _SECOND = SPAN_INPUTS
 

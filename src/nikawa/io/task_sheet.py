@@ -2,7 +2,7 @@
 spreadsheets read.
 
 A sheet is a folder with `tasks.jsonl` (the items as records), `tasks.csv` (the same for a
-spreadsheet) and `sheet.json` (what is asked about them). Builds write one a question, analyses
+spreadsheet) and `sheet.json` (the question about them). Builds write one per question, analyses
 write one for suspected label errors, and the annotation server takes them as a project.
 """
 
@@ -48,7 +48,7 @@ READING_ORDER = (
     "votes",
     "check",
 )
-"""How a person reads the columns of a sheet, what is held against something after it; files keep
+"""The reading order of the columns of a sheet: a text comes after the text it is compared with. Files order
 inputs by name."""
 ANSWER_SHAPES = {
     "choice": "one of the labels",
@@ -70,8 +70,8 @@ ANSWER_SHAPES = {
 
 
 class Sheet(Record, frozen=True, kw_only=True):
-    """What is asked of people: `sheet.json` beside the tasks, for the annotation pages as well as
-    for readers.
+    """The question for people: `sheet.json` next to the tasks, for the annotation pages and for
+    readers.
     """
 
     recipe: str
@@ -147,8 +147,8 @@ def write_task_sheet(
 def write_cells(path: Path, examples: Iterable[Example]) -> None:
     """Items as a CSV sheet: id and inputs; lists as lines of a cell.
 
-    Where an item has spans, a column `marked` shows them in the text: a spreadsheet cannot draw them, and whoever corrects
-    them there edits that text. It opens in spreadsheets as UTF-8. Workers write some of the texts: one that a spreadsheet would
+    If items have spans, a column `marked` shows them in the text: a spreadsheet cannot draw them, and you correct
+    them by editing that text. It opens in spreadsheets as UTF-8. Workers write some of the texts: one that a spreadsheet would
     take for a formula gets an apostrophe in front.
     """
     rows = [(example.id, {**example.inputs, **mark_spans(example.inputs)}) for example in examples]
@@ -165,7 +165,7 @@ def write_cells(path: Path, examples: Iterable[Example]) -> None:
 
 
 def mark_spans(inputs: Mapping[str, Any]) -> dict[str, str]:
-    """The text with its spans written into it, as the input `marked`; nothing where there are none.
+    """Return the text with its spans written into it, as the input `marked`; empty without spans.
 
     >>> mark_spans({"text": "윤가람은 왔다.", "spans": [{"start": 0, "end": 3, "label": "PS"}]})
     {'marked': '<윤가람:PS>은 왔다.'}
@@ -203,5 +203,5 @@ def _plain(value: Any) -> str:
 
 
 def unquote_cell(cell: str) -> str:
-    """What stood in a cell before the apostrophe that keeps it from being a formula."""
+    """Remove the apostrophe that keeps a cell from being a formula."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell

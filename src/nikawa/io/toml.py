@@ -35,7 +35,7 @@ def parse_toml(
 ) -> dict[str, Any]:
     """The tables of a TOML text; the path is for messages, `cure` says what to do about a fault."""
     limits = read_limits()
-    deep = limits.cure("nesting", "write tables and lists a few levels deep")
+    deep = limits.cure("nesting", "nest tables and lists only a few levels deep")
     name = r"""[\w"'-]++[ \t]*+"""
     dotted = re.compile(rf"""(?<![\w"'-])(?:{name}\.[ \t]*+){{{limits.nesting}}}""")
     if match := dotted.search(text):

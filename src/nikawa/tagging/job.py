@@ -212,7 +212,7 @@ def _write_tagged(
     for split, example in pairs:
         splits[split].append(example)
     kept = replace(dataset, splits={split: tuple(examples) for split, examples in splits.items()})
-    write_folder(kept, out, overwrite=overwrite, beside=carry_notice(text, splits))
+    write_folder(kept, out, overwrite=overwrite, extra_files=carry_notice(text, splits))
 
 
 def _refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Iterator[Example]:

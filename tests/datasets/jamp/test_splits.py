@@ -79,7 +79,7 @@ def test_nothing_is_overwritten_unasked(
 ) -> None:
     train, out = write_rows(*rows), tmp_path / "out.tsv"
     out.write_text("mine")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         regenerate(train, "timespan-easy", out)
     assert out.read_text() == "mine"
     assert regenerate(train, "timespan-easy", out, overwrite=True) == 4

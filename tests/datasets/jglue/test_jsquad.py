@@ -84,7 +84,7 @@ def test_a_broken_question_is_refused(put: Put, broken: dict[str, Any], said: st
 def test_a_cut_document_is_refused(put: Put) -> None:
     path = put(DEV, [document(question(0))])
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(BadInput, match="the JSON breaks off"):
+    with pytest.raises(BadInput, match="the JSON is incomplete"):
         list(read(path))
 
 

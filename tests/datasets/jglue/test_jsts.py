@@ -106,7 +106,7 @@ def test_a_broken_row_is_one_line_with_its_place(put: Put, row: dict[str, Any], 
 def test_a_cut_line_is_refused(put: Put) -> None:
     path = put(DEV, [pair(0), pair(1)])
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(BadInput, match=r"line 2: the JSON breaks off"):
+    with pytest.raises(BadInput, match=r"line 2: the JSON is incomplete"):
         list(read(path))
 
 

@@ -49,7 +49,7 @@ def test_without_the_released_table_the_split_is_unknown(write: Write, data: Pat
     write(ANSWERS, [{"pair_ID": "9"}])
     assert {j.example for j in read_judgements("jsick", data=data)} == {"jsick:all/9"}
     assert len(list(read_judgements("jsick:all", data=data))) == 6
-    with pytest.raises(MissingData, match="tells the splits of jsick's judgements is not here"):
+    with pytest.raises(MissingData, match="the splits of jsick's judgements is missing"):
         list(read_judgements("jsick:test", data=data))
 
 
@@ -81,7 +81,7 @@ def test_remarks_are_kept_as_written(write: Write, data: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ({"entailment_label_Ja3": "yes"}, "label 'yes' is none of the three"),
+        ({"entailment_label_Ja3": "yes"}, "label 'yes' is not one of the three"),
         ({"relatedness_score_Ja1": "7"}, "score '7' is outside 1 to 5"),
         ({"relatedness_score_Ja1": "四"}, "score '四' is not a number"),
     ],

@@ -92,9 +92,9 @@ def test_quotes_are_text(write: Write) -> None:
     [
         (
             {"entailment_label_Ja": "entailmemt"},
-            "label 'entailmemt' is none of the three; did you mean 'entailment'?",
+            "label 'entailmemt' is not one of the three; did you mean 'entailment'?",
         ),
-        ({"entailment_label_Ja": ""}, "label '' is none of the three"),
+        ({"entailment_label_Ja": ""}, "label '' is not one of the three"),
         ({"relatedness_score_Ja": "high"}, "score 'high' is not a number"),
         ({"relatedness_score_Ja": ""}, "score '' is not a number"),
         ({"relatedness_score_Ja": "0.9"}, "score '0.9' is outside 1 to 5"),

@@ -108,7 +108,7 @@ def test_a_file_out_of_its_folder_is_refused(write: Write, data: Path) -> None:
     lone = data / "moved.tsv"
     lone.write_bytes(path.read_bytes())
     with pytest.raises(
-        BadInput, match="does not tell which set it holds; keep it in its published folder"
+        BadInput, match="does not identify its set; keep it in its published folder"
     ):
         list(read(lone))
     named = data / "ex_ga_o.tsv"

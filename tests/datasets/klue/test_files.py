@@ -101,7 +101,7 @@ def test_repeated_guid(lay: Lay, tmp_path: Path) -> None:
         (b" \n\n", "is empty"),
         (b"[]", "holds no record"),
         (b"{}", "expected `array`, got `object`"),
-        (b'[{"guid": "a"', "breaks off"),
+        (b'[{"guid": "a"', "the JSON is incomplete"),
         (b'[\n{"guid": 1}\n,,]', "line 3: is not JSON"),
         (b"\xef\xbb\xbf[]", "byte order mark"),
         (b"\xff\xfe[\0", "UTF-16"),

@@ -35,7 +35,7 @@ def _workbook() -> bytes:
         ("x.jsonl", "", None, "is empty"),
         ("x.jsonl", "\n\n", None, "is empty"),
         ("x.jsonl", GOOD + "\n" + GOOD, 2, "is empty"),
-        ("x.jsonl", GOOD + '{"id":"101","ans', 2, "the JSON breaks off"),
+        ("x.jsonl", GOOD + '{"id":"101","ans', 2, "the JSON is incomplete"),
         ("x.jsonl", GOOD + "neutral\n", 2, "is not JSON"),
         ("x.jsonl", GOOD + '["101","neutral"]\n', 2, "expected `object`, got `array`"),
         ("x.jsonl", GOOD + '{"id":"101","answer":NaN}\n', 2, "NaN and Infinity"),
@@ -61,21 +61,21 @@ def _workbook() -> bytes:
             "x.jsonl",
             GOOD + '{"id":"101","answer":"a","pred":"b"}'.replace("answer", "prediction") + "\n",
             2,
-            "holds both 'prediction' and 'pred'",
+            "has both 'prediction' and 'pred'",
         ),
-        ("x.jsonl", '{"id":"1","answer":"a","pred":"b"}\n', 1, "holds both 'answer' and 'pred'"),
+        ("x.jsonl", '{"id":"1","answer":"a","pred":"b"}\n', 1, "has both 'answer' and 'pred'"),
         (
             "x.jsonl",
             GOOD + '{"id":1.5,"answer":"neutral"}\n',
             2,
-            "the id 1.5 is no text and no whole number",
+            "the id 1.5 is neither a text nor a whole number",
         ),
-        ("x.jsonl", GOOD + '{"id":"","answer":"neutral"}\n', 2, "the id '' is no text"),
+        ("x.jsonl", GOOD + '{"id":"","answer":"neutral"}\n', 2, "the id '' is neither a text"),
         (
             "x.jsonl",
             GOOD + GOOD.replace("entail", "contra"),
             2,
-            "id '100' has another answer on line 1",
+            "id '100' has a different answer on line 1",
         ),
         ("x.jsonl", '{"id":"100","scores":[0.1,0.2]}\n', 1, "the scores have no names"),
         ("x.jsonl", '{"id":"100","scores":{"perhaps":1}}\n', 1, "the scores name 'perhaps'"),
@@ -85,8 +85,8 @@ def _workbook() -> bytes:
             1,
             "the score of 'neutral' is 'high'",
         ),
-        ("x.jsonl", '{"id":"100","scores":0.5}\n', 1, "the scores are not a number by label"),
-        ("x.json", "[1, 2", None, "the JSON breaks off"),
+        ("x.jsonl", '{"id":"100","scores":0.5}\n', 1, "the scores are not numbers by label"),
+        ("x.json", "[1, 2", None, "the JSON is incomplete"),
         ("x.json", '{"100": "neutral",\n"101" "neutral"}', 2, "is not JSON"),
         ("x.json", "{}", None, "holds no answers"),
         ("x.json", "3", None, "is one JSON value, not answers"),
@@ -94,53 +94,53 @@ def _workbook() -> bytes:
             "x.json",
             '{"100":"neutral","101":"neutral","100":"entailment"}',
             None,
-            "record 3: id '100' has another answer on record 1",
+            "record 3: the id '100' has a different answer on record 1",
         ),
         ("x.json", '[{"id":"100","answer":"neutral"},3]', None, "record 2: is not an object"),
-        ("x.json", '["neutral"]', None, "holds 1 answers without ids, the split has 3 examples"),
-        ("x.json", "[]", None, "holds 0 answers without ids"),
+        ("x.json", '["neutral"]', None, "has 1 answers without ids, but the split has 3 examples"),
+        ("x.json", "[]", None, "has 0 answers without ids"),
         (
             "x.json",
             '{"100":[{"text":"a"}],"101":[{"text":"b"},4]}',
             None,
             "record 2: '101' is not a list of texts",
         ),
-        ("x.csv", "id;answer\n100;neutral\n", 1, "is parted by semicolons"),
+        ("x.csv", "id;answer\n100;neutral\n", 1, "is separated by semicolons"),
         (
             "x.xlsx",
             _workbook(),
             None,
-            "is a workbook of a spreadsheet; save its sheet as CSV (UTF-8)",
+            "is a spreadsheet workbook; save its sheet as CSV (UTF-8)",
         ),
         ("x.tsv", "id\tanswer\n100\tneutral\textra\n", 2, "has 3 columns, the header has 2"),
         ("x.tsv", "id\tanswer\tanswer\n100\ta\tb\n", 1, "column 'answer' occurs twice"),
-        ("x.tsv", "id\tanswer\n", 1, "holds a header and no answers"),
+        ("x.tsv", "id\tanswer\n", 1, "has a header but no answers"),
         ("x.tsv", "100\tneutral\n101\tneutral\n", 2, "has no id (it has: 100, neutral)"),
         ("x.tsv", "id\tnote\n100\tneutral\n", 2, "has no answer"),
-        ("x.tsv", "example\tanswer\n100\ta\\q\n", 2, "is no escape"),
-        ("x.tsv", "example\tanswer:json\n100\t{\n", 2, "the JSON breaks off"),
+        ("x.tsv", "example\tanswer\n100\ta\\q\n", 2, "is not an escape"),
+        ("x.tsv", "example\tanswer:json\n100\t{\n", 2, "the JSON is incomplete"),
         ("x.csv", 'id,answer\n100,"neutral\n', 2, "is not CSV"),
         ("x.csv", "id,answer\n100,well, neutral\n", 2, "has 3 columns, the header has 2"),
-        ("x.csv", "id,answer\n", 1, "holds a header and no answers"),
+        ("x.csv", "id,answer\n", 1, "has a header but no answers"),
         ("x.csv", "id,id\n100,neutral\n", 1, "occurs twice"),
         (
             "x.txt",
             "entailment\nneutral\n",
             None,
-            "holds 2 answers without ids, the split has 3 examples",
+            "has 2 answers without ids, but the split has 3 examples",
         ),
         ("x.txt", "entailment\nneutral\nneutral\r", 3, "ends in CR"),
         ("x.txt", "index\tprediction\n0\tneutral\n1\n", 3, "has no tab"),
-        ("x.txt", "index\tprediction\n0\tneutral\nb\tneutral\n", 3, "the index 'b' is no number"),
+        ("x.txt", "index\tprediction\n0\tneutral\nb\tneutral\n", 3, "the index 'b' is not a number"),
         ("x.txt", "index\tprediction\n1\ta\n2\tb\n3\tc\n", 4, "index 3 is past the 3 examples"),
-        ("x.txt", "index\tprediction\n0\tneutral\n", None, "holds 1 answers without ids"),
+        ("x.txt", "index\tprediction\n0\tneutral\n", None, "has 1 answers without ids"),
         (
             "x.txt",
             "index\tprediction\n0\tneutral\n0\tentailment\n1\tneutral\n",
             3,
-            "id '100' has another answer on line 2",
+            "id '100' has a different answer on line 2",
         ),
-        ("x.txt", gzip.compress(GOOD.encode(), mtime=0), None, "is packed, but is not called .gz"),
+        ("x.txt", gzip.compress(GOOD.encode(), mtime=0), None, "is compressed, but does not end with .gz"),
         ("x.jsonl.gz", gzip.compress(GOOD.encode(), mtime=0)[:-9], None, "cannot be decompressed"),
         ("x.jsonl.zst", GOOD, None, "cannot be decompressed"),
         ("x.parquet", b"PAR1 and nothing", None, "is not Parquet"),
@@ -176,7 +176,7 @@ def test_no_such_file(complain: Complain) -> None:
 
 def test_a_pipe(complain: Complain, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert "is not a plain file" in str(complain("pipe", None))
+    assert "not a regular file" in str(complain("pipe", None))
 
 
 def test_parquet_without_rows(complain: Complain, tmp_path: Path) -> None:
@@ -203,17 +203,17 @@ def test_numpy_of_objects_or_texts(complain: Complain) -> None:
 def test_folders(complain: Complain, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    assert "holds no answer file" in str(complain("run", None))
+    assert "has no answer file" in str(complain("run", None))
     (run / "old.jsonl").write_text(GOOD)
     (run / "new.jsonl").write_text(GOOD)
     problem = complain("run", None)
     assert (
-        "2 files that could be the answers to jnli; name one of them: new.jsonl, old.jsonl"
+        "2 files that could be the answers to jnli; pass one of them: new.jsonl, old.jsonl"
         in str(problem)
     )
     (run / "samples_jnli_1.jsonl").write_text(GOOD)
     (run / "samples_jnli_2.jsonl").write_text(GOOD)
-    assert "name one of them: samples_jnli_1.jsonl, samples_jnli_2.jsonl" in str(
+    assert "pass one of them: samples_jnli_1.jsonl, samples_jnli_2.jsonl" in str(
         complain("run", None)
     )
 
@@ -223,7 +223,7 @@ def test_folder_of_parts(complain: Complain, tmp_path: Path) -> None:
     run.mkdir()
     (run / "part1.jsonl").write_text(GOOD)
     (run / "part2.jsonl").write_text(GOOD.replace("entailment", "neutral"))
-    assert "line 1: id '100' has another answer on line 1 of part1.jsonl" in str(
+    assert "line 1: the id '100' has a different answer on line 1 of part1.jsonl" in str(
         complain("run", None)
     )
     (run / "part1.jsonl").unlink()

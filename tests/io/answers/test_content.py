@@ -355,7 +355,7 @@ def test_fields_of_the_item_count_before_examples_that_were_shown(tmp_path: Path
     for sample in samples:
         sample["metadata"] = {}
     path = write_inspect_log(tmp_path / "bare.json", samples[:2])
-    with pytest.raises(BadInput, match="nothing tells which of them is meant"):
+    with pytest.raises(BadInput, match="so the item is ambiguous"):
         read_answers(path, tasks()["jnli"], examples)
 
 

@@ -307,4 +307,4 @@ def test_names_of_answers_and_ids(read: Read) -> None:
 
 def test_two_names_of_answers_are_refused(complain: Callable[..., BadInput]) -> None:
     problem = complain("p.jsonl", '{"id": "100", "answer": "含意", "output": "矛盾"}')
-    assert "holds both 'answer' and 'output'" in str(problem)
+    assert "has both 'answer' and 'output'" in str(problem)

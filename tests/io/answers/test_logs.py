@@ -147,7 +147,7 @@ def test_lm_eval_filters(read: Read, complain: Complain) -> None:
 def test_lm_eval_of_another_split(complain: Complain) -> None:
     doc = {"id": "100", "premise": "別の文。", "hypothesis": "また別の文。"}
     problem = complain("x.jsonl", lines([generated(0, doc, "含意")]))
-    assert "id '100' has other texts than in the split" in str(problem)
+    assert "id '100' has different texts in the split" in str(problem)
     assert problem.line == 1
 
 
@@ -237,7 +237,7 @@ def test_flexeval_choices_that_are_labels_by_order(read: Read) -> None:
 
 def test_flexeval_damaged(complain: Complain) -> None:
     row = {"prefix": "問", "choices": ["含意", "矛盾"], "log_probs": [-2.0], "prediction": 1}
-    assert "two lists of one length" in str(complain("outputs.jsonl", lines([row])))
+    assert "lists of the same length" in str(complain("outputs.jsonl", lines([row])))
     assert "two lists" in str(
         complain("outputs.jsonl", lines([{**row, "choices": [], "log_probs": []}]))
     )
@@ -342,7 +342,7 @@ def test_inspect_damaged(complain: Complain) -> None:
     assert "holds no samples" in str(complain("log.eval", archive([])))
     broken = zstd_archive("samples/1.json", b"{").replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00")
     assert "is a damaged archive" in str(complain("log.eval", broken))
-    assert "the JSON breaks off" in str(complain("log.eval", zstd_archive("samples/1.json", b"{")))
+    assert "the JSON is incomplete" in str(complain("log.eval", zstd_archive("samples/1.json", b"{")))
     assert "sample 1: is not an object" in str(
         complain("log.eval", zstd_archive("samples/1.json", b"[]"))
     )

@@ -93,7 +93,7 @@ def test_doccano_round_trip(tmp_path: Path) -> None:
 def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     write_judgements(path, ROWS, "lancers")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         write_judgements(path, ROWS, "lancers")
     assert write_judgements(path, ROWS, "lancers", overwrite=True) == 3
 
@@ -109,14 +109,14 @@ def test_task_sheets(tmp_path: Path) -> None:
 
 def test_characters_a_platform_lacks(tmp_path: Path) -> None:
     odd = Example(id="1", inputs={"text": "猫\U0001f431"})
-    with pytest.raises(BadInput, match="cp932 has no character '\U0001f431', which d:test/1 holds"):
+    with pytest.raises(BadInput, match="d:test/1 contains '\U0001f431', which cp932 cannot encode"):
         write_tasks(tmp_path / "t.csv", [("d:test/1", odd)], "lancers")
     assert not list(tmp_path.iterdir())
 
 
 def test_tabs_do_not_fit_a_tsv(tmp_path: Path) -> None:
     odd = Example(id="1", inputs={"text": "a\tb"})
-    with pytest.raises(BadInput, match="a cell of 'd:test/1' holds a tab or a line break"):
+    with pytest.raises(BadInput, match="a cell of 'd:test/1' contains a tab or a line break"):
         write_tasks(tmp_path / "t.tsv", [("d:test/1", odd)], "yahoo")
 
 
@@ -164,7 +164,7 @@ def test_label_studio_as_exported(tmp_path: Path) -> None:
         (studio(choice("a"), id=None), "task 1: has no id"),
         (
             studio({"completed_by": 1, "result": [{"value": {"start": 1}}]}),
-            r"task 1: has an answer of another kind to 'label' \(start\)",
+            r"task 1: has an unsupported kind of answer to 'label' \(start\)",
         ),
     ],
 )
@@ -178,7 +178,7 @@ def test_label_studio_refusals(tmp_path: Path, text: str, said: str) -> None:
     [
         ('{"id":1,"text":"x","label":["a","b"]}', "ann.jsonl, line 1: has 2 labels"),
         ('{"text":"x","label":["a"]}', "line 1: has no id"),
-        ('{"id":1,"label":[[0,1]]}', r"line 1: has a label that is no span: \[0, 1\]"),
+        ('{"id":1,"label":[[0,1]]}', r"line 1: has a label that is not a span: \[0, 1\]"),
         ('{"id":1,"text":"雨","label":[[0,2,"x"]]}', "marks characters up to 2, the text has 1"),
         ('{"id":1,"filename":"a.png","bbox":[]}', r"line 1: marks a picture \(bbox\)"),
     ],
@@ -194,7 +194,7 @@ def test_doccano_workers_and_blanks(tmp_path: Path) -> None:
     )
     assert [(j.worker, j.answer) for _, j in reading.rows] == [("ann", "a")]
     assert [(n.what, n.lines) for n in reading.notes.report()] == [("blank answers", (2,))]
-    with pytest.raises(BadInput, match="names no worker, and 'all' is none"):
+    with pytest.raises(BadInput, match="has no worker, and the file name 'all' does not"):
         list(opened(tmp_path, '{"id":1,"label":["a"]}\n', "all.jsonl").rows)
 
 
@@ -202,7 +202,7 @@ def test_an_answer_about_an_unknown_item(tmp_path: Path) -> None:
     write_judgements(tmp_path / "j.jsonl", ROWS)
     reading = open_judgements(tmp_path / "j.jsonl")
     with pytest.raises(
-        BadInput, match=r"j.jsonl, line 3: answers about 'd:test/2', which is no example"
+        BadInput, match=r"j.jsonl, line 3: answers about 'd:test/2', which is not an example"
     ):
         list(reading.known(EXAMPLES))
 

@@ -181,17 +181,17 @@ def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
         ("\ufeff", "s.csv: is empty; write a header line and rows"),
         (
             "\ntask,user,label\n1,ann,yes\n",
-            "s.csv, line 1: is blank, where names of columns are looked for; begin with the header",
+            "s.csv, line 1: is blank, but must have the names of the columns; write the header in the first line",
         ),
-        ("task,,label\n1,ann,x\n", "s.csv, line 1: column 2 has no name: a merged heading?"),
+        ("task,,label\n1,ann,x\n", "s.csv, line 1: column 2 has no name, perhaps because of a merged heading"),
         ("task,user,user\n1,a,b\n", "s.csv, line 1: column 'user' occurs twice"),
         ("task,user,labels\n1,a,b\n", "line 1: column 'label' is missing; did you mean 'labels'?"),
-        ("task,user,label\n1,ann\n", "s.csv, line 2: has 2 cells, the heading has 3"),
-        ("task,user,label\n1,ann,x\n2,,x\n", "s.csv, line 3: names no worker; fill the cell"),
+        ("task,user,label\n1,ann\n", "s.csv, line 2: has 2 cells, but the heading has 3"),
+        ("task,user,label\n1,ann,x\n2,,x\n", "s.csv, line 3: names no worker; fill in the cell"),
         ("task,user,label\n ,ann,x\n", "s.csv, line 2: names no item"),
         (
             'task,user,label\n1,ann,x\n2,ann,"x\n3,ann,x\n',
-            "s.csv, line 3: cannot be parted into cells",
+            "s.csv, line 3: cannot be split into cells",
         ),
         ("task,user,label\n1,ann,a\0b\n", "s.csv, line 2: holds a NUL character"),
     ],
@@ -204,9 +204,9 @@ def test_mixed_encodings(tmp_path: Path) -> None:
     head, one, other = b"task,user,label\n", "1,ann,はいそうです\n", "2,ann,いいえ違います\n"
     path = tmp_path / "s.csv"
     path.write_bytes(head + one.encode() + other.encode("cp932"))
-    assert "s.csv, line 3: is of another encoding than line 2" in refused(path)
+    assert "s.csv, line 3: has a different encoding than line 2" in refused(path)
     path.write_bytes(head + one.encode("cp932") + other.encode())
-    assert "s.csv, line 3: is of another encoding than line 2" in refused(path)
+    assert "s.csv, line 3: has a different encoding than line 2" in refused(path)
 
 
 @pytest.mark.parametrize(
@@ -225,13 +225,13 @@ def test_what_is_no_sheet(tmp_path: Path, content: bytes, said: str) -> None:
 
 def test_unknown_headings_ask_for_a_map(tmp_path: Path) -> None:
     said = refused(sheet(tmp_path, "a,b,c\n1,2,3\n"), None)
-    assert "line 1: which column is what? (a, b, c); write --map example=COLUMN" in said
+    assert "line 1: the columns are not recognised (a, b, c); pass --map example=COLUMN" in said
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("example", "maps no column"),
+        ("example", "does not map a column"),
         ("example=a,person=b,answer=c", "there is no field 'person'"),
         ("example=a,example=b,answer=c", "example is mapped twice"),
         ("worker=b,answer=c", "lacks example or answer"),
@@ -243,11 +243,11 @@ def test_bad_maps(text: str, said: str) -> None:
 
 
 def test_a_map_without_workers(tmp_path: Path) -> None:
-    assert "names no column of workers" in refused(
+    assert "has no column for workers" in refused(
         sheet(tmp_path, "task,user,label\n1,a,b\n"), "example=task,answer=label"
     )
 
 
 def test_times_that_are_none(tmp_path: Path) -> None:
     path = sheet(tmp_path, "task,user,label,sec\n1,a,b,soon\n")
-    assert "line 2: the time 'soon' is no number of seconds" in refused(path, f"{LONG},seconds=sec")
+    assert "line 2: the time 'soon' is not a number of seconds" in refused(path, f"{LONG},seconds=sec")

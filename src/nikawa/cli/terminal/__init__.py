@@ -1,3 +1,1 @@
-"""What the verbs share: the application itself, tables and progress on a terminal, examples, and
-usage errors.
-"""
+"""Code that the commands share: the application, tables and progress, examples, and usage errors."""

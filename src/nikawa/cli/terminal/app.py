@@ -1,7 +1,6 @@
-"""Build the `nikawa` command from the files of its folder and turn errors into one line and a
-status.
+"""Build the `nikawa` command from the files of its folder, and turn errors into one line and an exit status.
 
-Exit status: 0 done, 1 done but the check failed or not done, 2 bad input, 130 interrupted.
+Exit status: 0 success, 1 a check or a run failed, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from nikawa.printable import printable_line, printable_streams
 from nikawa.version import __version__
 
 UsageProblem: type[Exception] = typer.BadParameter.__bases__[0]
-"""What Typer raises for an unknown option or verb, a wrong value, a missing argument; it has no
+"""The error that Typer raises for an unknown option or command, a wrong value or a missing argument; it has no
 public name."""
 
 
 def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInput | None:
-    """The one line for what Typer found wrong; None where it has shown the help instead.
+    """Return one line about a usage error of Typer, or None if Typer has printed the help.
 
     `root` is the whole command.
     """
@@ -51,7 +50,7 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
         near = _find_near_options(typed, {*known, "--help"})
         cure = f"did you mean {near}?" if near else _help(path)
         if not near and hasattr(command, "commands"):
-            cure = f"the options of a verb stand after it; {cure}"
+            cure = f"write the options of a command after it; {cure}"
         return BadInput(f"there is no option {_quoted(typed)}", cure=cure)
     if hasattr(problem, "option_name"):
         return _explain_lone_option(problem, path, command)
@@ -63,19 +62,19 @@ def explain_usage(problem: Exception, words: Sequence[str], root: Any) -> BadInp
     if match := re.match(r"No such command (['\"])(.*?)\1", message):
         verb = f"{path} {match[2]}".removeprefix("nikawa ")
         return BadInput(
-            f"there is no verb {_quoted(verb)}", cure=suggest(match[2], command.commands)
+            f"there is no command {_quoted(verb)}", cure=suggest(match[2], command.commands)
         )
     if match := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", message):
         return BadInput(
-            f"{_quoted(match[1])} is more than {path} takes", cure=_example(path, command)
+            f"{path} does not take the argument {_quoted(match[1])}", cure=_example(path, command)
         )
     return BadInput(message, cure=_help(path))
 
 
 def _find_near_options(typed: str, known: Iterable[str]) -> str:
-    """The known options nearest to what was typed.
+    """Return the known options nearest to the typed one.
 
-    With a dash too few or too many that option alone.
+    If only the number of dashes is wrong, return just that option.
     """
     folded = {option.casefold(): option for option in sorted(known)}
     bare = typed.lstrip("-").partition("=")[0].replace("_", "-").casefold()
@@ -87,7 +86,7 @@ def _find_near_options(typed: str, known: Iterable[str]) -> str:
 
 
 def _explain_lone_option(problem: Any, path: str, command: Any) -> BadInput:
-    """The line for an option that lacks its value or takes none."""
+    """Return the line for an option that lacks its value or takes none."""
     name = str(problem.option_name)
     what = _message(problem).replace(f"Option {name!r}", name)
     param = next((param for param in command.params if name in param.opts), None)
@@ -95,7 +94,7 @@ def _explain_lone_option(problem: Any, path: str, command: Any) -> BadInput:
 
 
 def _explain_missing(problem: Any, path: str, command: Any) -> BadInput:
-    """The line for an argument or option that the verb cannot do without."""
+    """Return the line for a missing required argument or option."""
     param = problem.param
     kind = str(problem.param_type or getattr(param, "param_type_name", "argument"))
     name = _name(param) if param else "one"
@@ -103,16 +102,16 @@ def _explain_missing(problem: Any, path: str, command: Any) -> BadInput:
 
 
 def _explain_wrong_value(problem: Any, path: str) -> BadInput:
-    """The line for a value of the wrong kind or outside its range."""
+    """Return the line for a value of the wrong type or outside its range."""
     message = _message(problem, whole=False).partition(", unable to parse")[0]
-    if hasattr(problem.__cause__, "errors"):  # what was typed stands in the cause alone
+    if hasattr(problem.__cause__, "errors"):  # only the cause has the typed value
         typed = problem.__cause__.errors()[0].get("input", "")
         message = f"{_quoted(typed)} {message.removeprefix('Input ')}"
     return BadInput(f"{_name(problem.param)}: {message}", cure=_meaning(problem.param, path))
 
 
 def _find_reached_verb(words: Sequence[str], root: Any) -> tuple[str, Any]:
-    """The verb that the words lead to, for errors that do not tell."""
+    """Return the command that the words name, for errors that do not have it."""
     path, command = "nikawa", root
     for word in words:
         if word not in getattr(command, "commands", {}):
@@ -132,7 +131,7 @@ def _name(param: Any) -> str:
 
 def _meaning(param: Any, path: str) -> str:
     meaning = " ".join(str(getattr(param, "help", None) or "").split()).rstrip(".")
-    return f"it stands for: {meaning} ({path} --help tells more)" if meaning else _help(path)
+    return f"it is: {meaning} (see {path} --help)" if meaning else _help(path)
 
 
 def _example(path: str, command: Any) -> str:
@@ -152,13 +151,11 @@ def _quoted(word: object) -> str:
 FOLDER = Path(__file__).parents[1]
 PACKAGE = "nikawa.cli"
 PANELS = ("Data", "Build", "Probe", "Evaluate")
-"""The order in which the help screen shows the verbs; each file beside this one names its own."""
+"""The order of the panels on the help screen; each command file names its panel."""
 
 
 def build(only: str | None = None) -> typer.Typer:
-    """The application with every verb attached, or with that of one file alone, which starts
-    sooner.
-    """
+    """Return the application with every command, or with the command of one file, which starts faster."""
     app = typer.Typer(
         name="nikawa",
         help="One toolkit for the whole life of a language-understanding benchmark, Japanese and Korean first.",
@@ -176,9 +173,9 @@ def build(only: str | None = None) -> typer.Typer:
 
 
 def _attach_verb(module: Any, app: typer.Typer) -> None:
-    """Attach the verb of a file: the function that has the file's name, with the file's `PANEL` and `EXAMPLE`.
+    """Attach the command of a file: the function with the file's name, and the file's `PANEL` and `EXAMPLE`.
 
-    A verb with parts of its own, such as `nikawa data list`, has a `register(app)` instead.
+    A file with subcommands, such as `nikawa data list`, has a `register(app)` instead.
     """
     if hasattr(module, "register"):
         module.register(app)
@@ -188,9 +185,7 @@ def _attach_verb(module: Any, app: typer.Typer) -> None:
 
 
 def build_overview() -> typer.Typer:
-    """The application for the list of verbs alone: commands without their options, which take most
-    of the time.
-    """
+    """Return the application for the list of commands: without their options, which take most of the time."""
     app = build()
     for command in app.registered_commands:
 
@@ -207,12 +202,12 @@ def build_overview() -> typer.Typer:
 
 
 def _verb_files() -> list[str]:
-    """The verbs that have a file, by name."""
+    """List the commands that have a file."""
     return sorted(file.stem for file in FOLDER.glob("*.py") if file.stem != "__init__")
 
 
 def find_requested_verb(words: Sequence[str]) -> str | None:
-    """The verb that is asked for; None when all are needed: for help, completion, an unknown verb."""
+    """Return the requested command, or None if all are needed: for help, completion, an unknown command."""
     verb = words[0] if words and "_NIKAWA_COMPLETE" not in os.environ else None
     return verb if verb in _verb_files() else None
 
@@ -227,18 +222,18 @@ def _root(
     version: bool = typer.Option(
         False,
         "--version",
-        help="Print the version and stop.",
+        help="Print the version and exit.",
         is_eager=True,
         callback=_print_version,
     ),
 ) -> None:
-    """Hold the options that belong to no verb."""
+    """Declare the options that belong to no command."""
 
 
 def main() -> None:
-    """Run the command line; no traceback reaches the user for bad input.
+    """Run the command line; bad input never prints a traceback.
 
-    What is printed by anybody (verbs, warnings, logs, plug-ins, the traceback of a bug) passes printable streams.
+    All output (commands, warnings, logs, plug-ins, the traceback of a bug) passes through printable streams.
     """
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed by the caller)
     sys.stderr = sys.stderr or sys.stdout
@@ -247,47 +242,47 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     if hasattr(
         signal, "SIGPIPE"
-    ):  # end quietly in `nikawa … | head`; a server must take the signal back
+    ):  # exit quietly in `nikawa … | head`; a server must restore the signal handler
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     with printable_streams():
         _run_and_exit(sys.argv[1:])
 
 
 def _run_and_exit(words: Sequence[str]) -> NoReturn:
-    """Do what the words ask for and end with its status."""
+    """Run the command and exit with its status."""
     try:
         sys.exit(_run_words(words))
     except NikawaError as problem:
         _print_error(str(problem))
-    except typer.Abort:  # a question was left without an answer
-        _print_error("nothing was done; answer the question, or give the answer as an option")
+    except typer.Abort:  # a question was not answered
+        _print_error("nothing was done; answer the question, or pass the answer as an option")
         sys.exit(1)
-    except BrokenPipeError:  # where the signal is held back, while processes help
+    except BrokenPipeError:  # raised later, while worker processes run
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(141)  # as a shell tells of that signal
+        sys.exit(141)  # as shells report this signal
     except OSError as problem:
         cures = {
             errno.ENOSPC: "free some space and run the same command again",
             errno.EDQUOT: "free some space and run the same command again",
             errno.EFBIG: "allow larger files (ulimit -f) and run the same command again",
             errno.EACCES: "check the permissions",
-            errno.EROFS: "choose a place that can be written",
+            errno.EROFS: "choose a writable place",
             errno.ENAMETOOLONG: "choose a shorter name",
         }
         place = None if problem.filename is None else str(problem.filename)
         what, cure = problem.strerror or str(problem), cures.get(problem.errno or 0, "")
         _print_error(str(BadInput(what, file=place, cure=cure)))
     except MemoryError:
-        _print_error("there is not enough memory for this; give it more, or smaller files")
+        _print_error("out of memory; use more memory or smaller files")
         sys.exit(1)
-    except Exception:  # a bug, or a plug-in's: shown here, where the streams still escape
+    except Exception:  # a bug, perhaps in a plug-in: print it while the streams still escape
         print_exc()
         sys.exit(1)
     sys.exit(2)
 
 
 def _run_words(words: Sequence[str]) -> int:
-    """Do what the words ask for; the exit status."""
+    """Run the command and return its exit status."""
     completes = "_NIKAWA_COMPLETE" in os.environ
     wants_overview = not completes and list(words) in ([], ["--help"], ["-h"])
     command = get_command(build_overview() if wants_overview else build(find_requested_verb(words)))
@@ -299,9 +294,9 @@ def _run_words(words: Sequence[str]) -> int:
         return 2
     return int(
         status or 0
-    )  # a verb returns nothing; what typer.Exit carries comes back instead of being raised
+    )  # a command returns None; the code of typer.Exit is returned instead of raised
 
 
 def _print_error(line: str) -> None:
-    """One line on stderr, as every error is printed."""
+    """Print one line on stderr, as for every error."""
     print(f"nikawa: {printable_line(line)}", file=sys.stderr)  # noqa: T201  (the one place that speaks to stderr)

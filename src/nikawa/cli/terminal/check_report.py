@@ -1,6 +1,4 @@
-"""A check's report as a person reads it: label counts, then a block a finding, ids whole on their
-own lines.
-"""
+"""Print the report of a check: label counts, then one block per finding, with each id unwrapped on its line."""
 
 from __future__ import annotations
 
@@ -15,11 +13,11 @@ if TYPE_CHECKING:
     from nikawa.records import Finding
 
 MAX_IDS_SHOWN = 3
-"""Ids shown of each finding; all of them are in the JSON."""
+"""Ids to show of each finding; the JSON has all of them."""
 
 
 def print_check(report: CheckReport) -> None:
-    """Label distribution, findings, and whether anything is new."""
+    """Print the label distribution, the findings, and how many are new."""
     from rich.text import Text
 
     sizes = ", ".join(f"{split} {n:,}" for split, n in report.sizes.items())
@@ -44,7 +42,7 @@ def print_check(report: CheckReport) -> None:
 
 
 def print_acceptance(report: Acceptance) -> None:
-    """Print what is known from now on, and which entries were removed."""
+    """Print the findings that are now known, and the removed entries."""
     from rich.text import Text
 
     for verb, entries in (("accepted", report.accepted), ("removed", report.removed)):
@@ -56,7 +54,7 @@ def print_acceptance(report: Acceptance) -> None:
 
 
 def format_views(views: Mapping[str, str]) -> Iterator[str]:
-    """A line a split: the views of it."""
+    """Yield one line per split with its views."""
     for source in dict.fromkeys(views.values()):
         parts = [name for name in views if views[name] == source]
         yield f"{', '.join(parts)} repeat{'s' * (len(parts) == 1)} {source} by design"
@@ -89,7 +87,7 @@ def print_finding(finding: Finding, widths: Sequence[int]) -> None:
 
 
 def print_labels(report: CheckReport) -> None:
-    """Counts of gold answers, splits side by side; one below the other where there are many."""
+    """Print counts of gold answers, with splits side by side, or one below the other if there are many."""
     splits = list(report.labels)
     cells: dict[tuple[str, str], dict[str, int]] = {}
     for split, questions in report.labels.items():

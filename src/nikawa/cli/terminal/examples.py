@@ -1,6 +1,4 @@
-"""Examples and cards as a person reads them: one field a line, spans marked in the text, trees as
-arrows.
-"""
+"""Print examples and cards: one field per line, spans marked in the text, trees as arrows."""
 
 from __future__ import annotations
 
@@ -25,15 +23,15 @@ READING_ORDER = (
     "choices",
     "text",
 )
-"""The order in which a person reads the inputs; files keep them by name."""
+"""The reading order of the inputs; files order them by name."""
 
 
 def print_examples(
     dataset: Dataset, chosen: Mapping[str, Sequence[Example]], whole: bool = True
 ) -> None:
-    """The chosen examples of each split.
+    """Print the chosen examples of each split.
 
-    Where not all was read, a split may hold more than is known.
+    If the file was read in part, a split may have more examples.
     """
     from rich.text import Text
 
@@ -67,7 +65,7 @@ def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
 
 
 def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
-    """List the fields of an example in the order a person reads them."""
+    """List the fields of an example in reading order."""
     from rich.text import Text
 
     spans = list(example.gold.get("spans", ()))
@@ -97,14 +95,14 @@ def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
 
 
 def reading_order(field: tuple[str, Any]) -> int:
-    """Where an input stands when a person reads an example."""
+    """Return the position of an input in reading order."""
     return READING_ORDER.index(field[0]) if field[0] in READING_ORDER else len(READING_ORDER)
 
 
 def mark_spans(text: str, spans: list[Span]) -> Text:
-    """The text with each span in colour and its label behind it.
+    """Return the text with each span in colour, followed by its label.
 
-    Of overlapping spans the first is shown.
+    Of overlapping spans, only the first is shown.
     """
     from rich.text import Text
 
@@ -120,9 +118,7 @@ def mark_spans(text: str, spans: list[Span]) -> Text:
 
 
 def format_input(value: Any) -> str:
-    """An input as text: choices numbered, turns with their speaker, words side by side; else as it
-    is.
-    """
+    """Format an input as text: numbered choices, turns with their speaker, words side by side."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
@@ -136,10 +132,9 @@ def format_input(value: Any) -> str:
 
 
 def format_answer(value: Any, text: str = "") -> Any:
-    """An answer on one line: spans as `0-3:PS 김하늘, 5-7:LC 서울`, with the characters where the text
-    is known.
+    """Format an answer on one line: spans as `0-3:PS 김하늘, 5-7:LC 서울`, with the characters if the text is known.
 
-    Labels and numbers stay as they are, other structures are shown as plain text.
+    Labels and numbers stay as they are; other structures become plain text.
     """
     parts = value if isinstance(value, list | tuple) else [value]
     spans = [to_span(part) for part in parts]
@@ -151,14 +146,14 @@ def format_answer(value: Any, text: str = "") -> Any:
 
 
 def to_span(part: Any) -> Span | None:
-    """A span of a `Span` or of `{start, end, label}`; None for anything else."""
+    """Return a span from a `Span` or from `{start, end, label}`; None for anything else."""
     if isinstance(part, Mapping) and {"start", "end"} <= part.keys() <= {"start", "end", "label"}:
         return Span(part["start"], part["end"], part.get("label") or "")
     return part if isinstance(part, Span) else None
 
 
 def format_span(span: Span, text: str) -> str:
-    """A span with its label and its characters; what is empty is left out.
+    """Format a span with its label and characters; empty parts are omitted.
 
     >>> format_span(Span(0, 3, "PS"), "김하늘은")
     '0-3:PS 김하늘'
@@ -168,7 +163,7 @@ def format_span(span: Span, text: str) -> str:
 
 
 def format_structure(value: Any) -> str:
-    """Lists of texts with commas between them, what else there is as JSON."""
+    """Join a list of texts with commas; format anything else as JSON."""
     if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
         return ", ".join(value) or "none"
     from nikawa.io.json import pack_json
@@ -177,14 +172,14 @@ def format_structure(value: Any) -> str:
 
 
 def spanned_text(inputs: Mapping[str, Any]) -> str:
-    """The text that spans count the characters of: `text` or `context`, else the only one."""
+    """Return the text that spans refer to: `text` or `context`, else the only text."""
     texts = {name: value for name, value in inputs.items() if isinstance(value, str)}
     text = next((texts[name] for name in ("text", "context") if name in texts), "")
     return text or (next(iter(texts.values())) if len(texts) == 1 else "")
 
 
 def format_gold(name: str, value: Any, example: Example) -> str:
-    """A gold answer as text; what does not have the shape of its kind is shown as it is."""
+    """Format a gold answer as text; a value of an unexpected shape stays as it is."""
     try:
         if name == "choice" and isinstance(value, int):
             return f"{value}: {example.inputs['choices'][value]}"
@@ -201,7 +196,7 @@ def format_gold(name: str, value: Any, example: Example) -> str:
 
 
 def print_card(card: Card, json: bool) -> None:
-    """A dataset's card."""
+    """Print the card of a dataset."""
     if json:
         print_json(card)
         return

@@ -1,7 +1,6 @@
-"""Options that several verbs have, each declared once with its help text, and what the shell
-completes for them.
+"""Options that several commands share, each declared once with its help text and shell completion.
 
-A verb takes one as the type of a parameter, `json: Json = False`; the default stays with the verb.
+A command uses one as the type of a parameter, `json: Json = False`; the command sets the default.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from nikawa.errors import BadInput
 
 
 def complete_datasets(incomplete: str) -> list[str]:
-    """Dataset names, and the splits of one once its name and a colon stand there."""
+    """Complete dataset names, and splits after a name and a colon."""
     from nikawa.datasets import benchmarks
     from nikawa.spec import name_and_split
 
@@ -29,7 +28,7 @@ def complete_datasets(incomplete: str) -> list[str]:
 
 
 def complete_tasks(incomplete: str) -> list[str]:
-    """Task, dataset and suite names."""
+    """Complete task, dataset and suite names."""
     from nikawa.datasets import benchmarks, suites, tasks
 
     names = {*tasks(), *benchmarks(), *suites()}
@@ -37,28 +36,28 @@ def complete_tasks(incomplete: str) -> list[str]:
 
 
 def complete_from(*words: str) -> Callable[[str], list[str]]:
-    """A completion for an option that takes one of a few words."""
+    """Return a completion for an option that takes one of a few words."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-"""The whole report on stdout, whatever `--quiet` says; no progress is shown."""
+"""Print the whole report on stdout, also with `--quiet`, and no progress."""
 Extract = Annotated[
     list[str] | None,
     typer.Option(
         "--extract",
         metavar="REGEX",
-        help="Take the answer out of a longer text by a regular expression: its last match, and of it the first group; may be repeated: the next one looks into what the one before gave.",
+        help="Extract the answer from a longer text with a regular expression: the first group of its last match; may be repeated: each expression searches the result of the previous one.",
     ),
 ]
 """A chain; see `nikawa.io.answers.extract`."""
 ShowReading = Annotated[
     bool,
-    typer.Option("--show-reading", help="Show what was read from what: text, reading, pattern."),
+    typer.Option("--show-reading", help="Show how answers were read: text, reading, pattern."),
 ]
 """With `--json`, the key `readings`."""
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-"""Files are written and the exit status is the same."""
+"""The written files and the exit status stay the same."""
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -66,51 +65,51 @@ Data = Annotated[
     ),
 ]
 """None: the folder that `nikawa.datasets.locate.data_root` finds."""
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-"""Without it a file or folder that exists is a `BadInput`."""
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
+"""Without it, an existing file or folder is a `BadInput`."""
 OverwriteFolder = Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")]
-"""The same for verbs whose `--out` is a folder of many files."""
+"""The same for commands whose `--out` is a folder."""
 HiddenLabels = Annotated[
     bool,
     typer.Option(
         "--hidden",
-        help="Use hidden labels too, only for whoever holds them; files get mode 0600.",
+        help="Also use hidden labels; only for their owners. Output files get mode 0600.",
     ),
 ]
-"""Without it hidden labels are neither looked at nor copied."""
+"""Without it, hidden labels are neither used nor copied."""
 OutFolder = Annotated[Path, typer.Option(help="The folder to write.")]
-"""A folder that the verb cannot do without."""
+"""The required output folder."""
 TableStyle = Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")]
 """A notation of `print_rendered`; None prints the table for a terminal."""
 UnitOfTable = Annotated[
     str, typer.Option("--unit", help="percent, or official: as the official scorer reports.")
 ]
-"""Parsed by `nikawa.metrics.units.parse_table_unit`; `--json` is in the official unit in any case."""
-AnsweredSplit = Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")]
+"""Parsed by `nikawa.metrics.units.parse_table_unit`; `--json` always has the official unit."""
+AnsweredSplit = Annotated[
+    str | None, typer.Option(help="The split; default: the split whose ids match.")
+]
 """The split that a file of answers belongs to."""
 LabelKeysFile = Annotated[
     Path | None,
-    typer.Option(
-        help="The key file of nikawa data hide, with labels that are hidden; needs --hidden."
-    ),
+    typer.Option(help="The key file of nikawa data hide, with the hidden labels; needs --hidden."),
 ]
-"""Its mode is looked at by `warn_of_mode`."""
-Resamples = Annotated[int, typer.Option(help="Resamples of the intervals.", min=100)]
+"""`warn_of_mode` checks its mode."""
+Resamples = Annotated[int, typer.Option(help="Resamples for the intervals.", min=100)]
 """Rounds of the bootstrap."""
-ResampleSeed = Annotated[int, typer.Option(help="Seed of the resamples.")]
+ResampleSeed = Annotated[int, typer.Option(help="Seed for the resamples.")]
 """Changes intervals in their last digits, never a score."""
-DrawSeed = Annotated[int, typer.Option(help="Another seed draws others.")]
-"""The seed of verbs that draw examples or words; the same seed draws the same ones."""
+DrawSeed = Annotated[int, typer.Option(help="Seed for random choices.")]
+"""The seed of commands that draw examples or words; the same seed gives the same draw."""
 Processes = Annotated[
-    int, typer.Option(help="Processes; the result is the same for any number.", min=1)
+    int, typer.Option(help="Number of processes; the result does not depend on it.", min=1)
 ]
 """How many processes share the work."""
 TextField = Annotated[str, typer.Option(help="The field of JSON lines that holds the text.")]
-"""Read where a corpus is JSON lines; plain text has no fields."""
+"""Used if a corpus is JSON lines; plain text has no fields."""
 CardFields = Annotated[
     list[str] | None,
     typer.Option(
-        help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.",
+        help="Set a field of the card: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.",
         metavar="FIELD=TEXT",
     ),
 ]
@@ -118,7 +117,7 @@ CardFields = Annotated[
 Question = Annotated[
     str | None,
     typer.Option(
-        help="The question, where there are several; OURS=THEIRS where a tool calls it otherwise."
+        help="The question, if there are several; OURS=THEIRS if a tool uses another name."
     ),
 ]
 """None: the only question of the judgements. Parsed by `nikawa.io.judgements.parse_questions`."""
@@ -126,20 +125,20 @@ EmptySpans = Annotated[
     str,
     typer.Option(
         "--empty",
-        help="What a doccano row without spans says: none (nothing to mark) or skip (not done).",
+        help="What a doccano row without spans means: none (nothing to mark) or skip (not done).",
         autocompletion=complete_from("none", "skip"),
     ),
 ]
-"""doccano writes a row for documents that nobody opened, too."""
+"""doccano also writes a row for unopened documents."""
 Offsets = Annotated[
     str | None,
     typer.Option(
-        help="What doccano's or Argilla's spans count, where emoji make a difference: utf16 (what was marked on the page) or characters.",
+        help="The unit of doccano's or Argilla's span offsets, if emoji make a difference: utf16 (marked on the page) or characters.",
         autocompletion=complete_from("utf16", "characters"),
         show_default=False,
     ),
 ]
-"""Their files hold no texts of spans, which would tell."""
+"""Their files do not contain the texts of spans, so the unit cannot be detected."""
 SheetColumns = Annotated[
     str | None,
     typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
@@ -148,16 +147,16 @@ SheetColumns = Annotated[
 JudgementForm = Annotated[
     str | None,
     typer.Option(
-        help="records, sheet, label-studio, doccano, potato, prodigy, argilla, mturk; else by content."
+        help="records, sheet, label-studio, doccano, potato, prodigy, argilla or mturk; default: detected from the content."
     ),
 ]
 """The tool that wrote a file of judgements."""
-Port = Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)]
-"""Where the server of workers' pages listens."""
+Port = Annotated[int, typer.Option(help="The port; 0: a free port.", min=0, max=65535)]
+"""The port of the annotation server."""
 
 
 def warn_of_mode(keys: Path | None) -> None:
-    """Print a line where others than its owner can read a key file."""
+    """Print a warning if others than the owner can read a key file."""
     if keys is not None and keys.is_file():
         from nikawa.datasets.keys import describe_mode
 
@@ -166,7 +165,7 @@ def warn_of_mode(keys: Path | None) -> None:
 
 
 def split_list(text: str) -> list[str]:
-    """The words between commas, without blanks around them.
+    """Return the words between commas, without surrounding spaces.
 
     >>> split_list("jnli, jsts,")
     ['jnli', 'jsts']
@@ -175,8 +174,7 @@ def split_list(text: str) -> list[str]:
 
 
 def parse_value(text: str) -> Any:
-    """The value of a setting: a number, true, false, null or a list where it reads as JSON, else
-    the text itself.
+    """Parse the value of a setting as JSON (a number, true, false, null or a list), or return the text itself.
 
     >>> parse_value("0.5"), parse_value("mean")
     (0.5, 'mean')
@@ -190,10 +188,9 @@ def parse_value(text: str) -> Any:
 
 
 def parse_card_fields(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Fields of a card by name: `licence=CC0` is `{"licence": "CC0"}`.
+    """Parse fields of a card: `licence=CC0` is `{"licence": "CC0"}`.
 
-    `option` is what errors call them.
-    Raises BadInput where a field has no text or is there twice.
+    `option` is the name of the option in errors. Raises BadInput if a field is empty or repeated.
     """
     pairs = [text.partition("=") for text in texts]
     odd = next(
@@ -201,9 +198,9 @@ def parse_card_fields(texts: Sequence[str], option: str) -> dict[str, str]:
     )
     if odd is not None:
         raise BadInput(
-            f"{option} {odd!r} says nothing", cure=f"write it as {option} licence='CC BY 4.0'"
+            f"{option} {odd!r} has no value", cure=f"write it as {option} licence='CC BY 4.0'"
         )
     names = [name.strip() for name, *_ in pairs]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise BadInput(f"{option} says {twice!r} twice", cure="say each field once")
+        raise BadInput(f"{option} sets {twice!r} twice", cure="set each field once")
     return {name: value.strip() for name, (*_, value) in zip(names, pairs, strict=True)}

@@ -1,8 +1,8 @@
-"""How results are shown: aligned tables on a terminal, JSON for programs, nothing when quiet.
+"""Print results: aligned tables on a terminal, JSON for programs, nothing when quiet.
 
-Verbs print by `echo`, `print_table`, `console` and `print_json` alone. Each escapes what has no shape (`nikawa.printable`), so that names and
-texts from files cannot command a terminal, reorder a line or style it: Rich's markup is off. JSON is escaped too, by its own escapes: it
-stands for the same value, in a pipe and on a terminal. Files are written elsewhere, exactly.
+Commands print only with `echo`, `print_table`, `console` and `print_json`. Each escapes invisible characters
+(`nikawa.printable`), so that names and texts from files cannot control a terminal, reorder a line or style it; Rich's markup
+is off. JSON uses JSON escapes, so its value stays the same. Files are written elsewhere, without escapes.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 UNFOLDED_WIDTH = 100_000
-"""Columns of a line that is never folded."""
+"""Width of a line that is never wrapped."""
 
 
 MAX_CELL_CHARS = 1000
-"""Most characters of a table's cell; `--json` has all of them."""
+"""Maximum characters of a table cell; `--json` has all of them."""
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that folds at the terminal's width, and keeps lines whole in a file or a pipe.
+    """Return a console that wraps at the terminal's width, and does not wrap in a file or a pipe.
 
-    Text is text: no markup, no emoji by name, and escapes for what has no shape. Whoever lays out cells
-    escapes them before, by `show_text`, since an escape is wider than what it stands for.
+    Text is plain: no markup, no emoji names, and escapes for invisible characters. Code that lays out cells
+    escapes them first with `show_text`, because an escape is wider than its character.
     """
     stream = sys.stderr if stderr else sys.stdout
     folds = stream.isatty() or "FORCE_COLOR" in os.environ
@@ -61,12 +61,12 @@ def console(stderr: bool = False) -> Console:
 
 @cache
 def _console_class() -> type[Console]:
-    """The class of `console`, made when it is first needed: Rich takes long to import."""
+    """Return the class of `console`, created on first use because Rich is slow to import."""
     from rich.console import Console
     from rich.segment import Segment
 
     class PrintableConsole(Console):
-        """A console whose text holds no control characters but Rich's own."""
+        """A console whose text has no control characters except Rich's."""
 
         def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
             for segment in super().render(renderable, options):
@@ -77,12 +77,12 @@ def _console_class() -> type[Console]:
 
 
 def echo(line: str = "", *, err: bool = False, whole: bool = False) -> None:
-    """Print one line, printable and bounded; `whole` for a text of several lines that must be complete."""
+    """Print one printable line of bounded length; `whole` prints a complete text of several lines."""
     typer.echo(printable(line, "\n\t") if whole else printable_line(line, keep="\t"), err=err)
 
 
 def show_text(value: str | Text, keep: str = "") -> Text:
-    """Text to lay out, with escapes for what has no shape; marks inside stay where they were."""
+    """Return text for layout, with escapes for invisible characters; styles inside stay in place."""
     from rich.text import Text
 
     if isinstance(value, str):
@@ -97,12 +97,12 @@ def show_text(value: str | Text, keep: str = "") -> Text:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as indented JSON: letters of every script as they are, what has no shape escaped."""
+    """Print a value as indented JSON; only invisible characters are escaped."""
     import msgspec
 
     try:
         encoded = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # the name of a file that is not UTF-8, which JSON cannot hold
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8, which JSON cannot represent
         encoded = msgspec.json.encode(_escape_texts(msgspec.to_builtins(value)))
     text = msgspec.json.format(encoded, indent=2).decode()
     sys.stdout.buffer.write(printable_json(text).encode() + b"\n")
@@ -117,9 +117,9 @@ def _escape_texts(value: Any) -> Any:
 
 
 def print_result(report: R, show: Callable[[R], None], *, json: bool, quiet: bool) -> None:
-    """Print what a verb found in the form that `--json` and `--quiet` ask for.
+    """Print the result of a command as `--json` and `--quiet` require.
 
-    `json` prints the report itself and wins over `quiet`, which prints nothing; else `show` prints
+    `json` prints the report itself, also with `quiet`; `quiet` alone prints nothing; otherwise `show` prints
     it for people.
     """
     if json:
@@ -137,8 +137,8 @@ def print_table(
 ) -> None:
     """Print an aligned table; columns named in `numbers` are right-aligned.
 
-    Full-width text lines up. On a narrow terminal words fold and numbers do not; columns that have
-    no room stand in a further table below.
+    Full-width text is aligned. On a narrow terminal, words wrap and numbers do not; columns that do
+    not fit are printed in another table below.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -167,11 +167,11 @@ def print_table(
 
 
 MAX_READINGS_PRINTED = 20
-"""Rows of readings on a terminal; --json has more."""
+"""Readings to show on a terminal; --json has more."""
 
 
 def print_readings(readings: Sequence[ShownReading], title: str = "") -> None:
-    """What was read from what, unreadable answers first: a person looks for those."""
+    """Print how answers were read, unreadable ones first."""
     ordered = sorted(readings, key=lambda each: each.why is None)
     rows = [
         (
@@ -188,7 +188,7 @@ def print_readings(readings: Sequence[ShownReading], title: str = "") -> None:
 
 
 def fold_cell(cell: Text, width: int) -> Text:
-    """A cell in lines of this width; one with marks inside is left to the table."""
+    """Wrap a cell at this width; the table wraps a styled cell itself."""
     from rich.text import Text
 
     if width >= UNFOLDED_WIDTH or cell.spans:
@@ -203,7 +203,7 @@ def print_rendered(
     *,
     numbers: Sequence[str] = (),
 ) -> None:
-    """Print a table as Markdown, LaTeX or CSV, to be pasted or piped.
+    """Print a table as Markdown, LaTeX or CSV, for pasting or piping.
 
     Raises UnknownName for another notation.
     """
@@ -216,12 +216,12 @@ def print_rendered(
 
 
 def format_number(value: float | None, digits: int = 3, missing: str = "") -> str:
-    """A figure with so many decimals; `missing` where there is none."""
+    """Format a figure with this many decimals, or `missing` for None."""
     return missing if value is None else f"{value:.{digits}f}"
 
 
 def format_interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """An interval for people; empty where none was computed.
+    """Format an interval for people; empty if none was computed.
 
     >>> format_interval(0.7123, 0.754)
     '0.712 to 0.754'
@@ -230,7 +230,7 @@ def format_interval(low: float | None, high: float | None, digits: int = 3) -> s
 
 
 def name_first(names: Sequence[str], most: int) -> str:
-    """The first names of a list, and how many more there are.
+    """Join the first names of a list, and append how many more there are.
 
     >>> name_first(["a", "b", "c", "d", "e"], 2)
     'a, b … +3'
@@ -240,7 +240,7 @@ def name_first(names: Sequence[str], most: int) -> str:
 
 
 def format_count(n: int, noun: str) -> str:
-    """A number with its noun.
+    """Format a number with its noun.
 
     >>> format_count(1, "template"), format_count(2000, "template")
     ('1 template', '2,000 templates')
@@ -255,7 +255,7 @@ def _cell(value: Any) -> str:
 
 
 def description_column() -> ProgressColumn:
-    """What a bar is about, as text: files and datasets have names that others chose."""
+    """Return the title of a bar as plain text, because it may contain names from files."""
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
 
@@ -268,7 +268,7 @@ def description_column() -> ProgressColumn:
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Any]:
-    """A progress display on stderr: shown on a terminal only, gone when done."""
+    """Show a progress display on stderr, only on a terminal; it disappears at the end."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -290,27 +290,27 @@ def progress(quiet: bool = False) -> Iterator[Any]:
             disable=quiet or not sys.stderr.isatty(),
         ) as bar,
         printable_streams(),
-    ):  # Rich puts its own streams there, which read colours in a text
+    ):  # Rich installs its own streams, which interpret colours in a text
         yield bar
 
 
 class ProgressBar:
-    """One bar of a progress display; its methods are the `on_progress` callbacks that jobs take."""
+    """One bar of a progress display; its methods are `on_progress` callbacks for jobs."""
 
     def __init__(self, display: Any, what: str) -> None:
         self._display, self._stage = display, what
         self._task = display.add_task(what, total=None)
 
     def update(self, done: int, total: int | None = None) -> None:
-        """Move the bar; without a total it keeps the one it has, or only counts."""
+        """Move the bar; without a total, keep the previous total or only count."""
         self._display.update(self._task, completed=done, total=total)
 
     def update_stage(self, stage: str, done: int, total: int | None) -> None:
-        """Move the bar of a job with several stages, and name the one under way."""
+        """Move the bar of a job with several stages, and show the current stage."""
         self._display.update(self._task, description=stage, completed=done, total=total)
 
     def start_stage(self, stage: str, done: int, total: int | None) -> None:
-        """As `update_stage`, with a new estimate of the time left for each stage."""
+        """Like `update_stage`, with a new estimate of the remaining time for each stage."""
         if stage != self._stage:
             self._display.remove_task(self._task)
             self._task = self._display.add_task(stage, total=total)
@@ -320,7 +320,7 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(what: str, quiet: bool = False) -> Iterator[ProgressBar]:
-    """A single bar on stderr for work that tells how far it is.
+    """Show a single bar on stderr for work that reports its progress.
 
     with progress_bar("tagging mini-ja", quiet or json) as bar:
         report = api.tag("mini-ja", on_progress=bar.update)
@@ -331,7 +331,7 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[ProgressBar]:
 
 @contextmanager
 def status(what: str, quiet: bool = False) -> Iterator[None]:
-    """A spinner on stderr for work of unknown length; nothing when quiet or not on a terminal."""
+    """Show a spinner on stderr for work of unknown length; nothing when quiet or not on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield
         return
@@ -340,30 +340,30 @@ def status(what: str, quiet: bool = False) -> Iterator[None]:
 
 
 COLUMN_GAP, LINE_MARGIN = 3, 2
-"""Columns between two cells, and those at both ends of a line."""
+"""Spaces between two cells, and at both ends of a line."""
 MAX_WHOLE_WORD = 20
-"""A word up to this width stays whole; a longer one, such as a path, may be cut."""
+"""A word up to this width is never broken; a longer one, such as a path, may be."""
 _TOKEN = re.compile(
     "\\s+|[!-~\u00b1\u00d7\u2010-\u2026\uac00-\ud7a3]+|.[\u3001\u3002\u300d\u300f\uff01\uff09\uff1f]*"
 )
-"""What is kept whole as far as it goes: blanks, words and numbers, and each kana or kanji with the
-marks that end a clause."""
+"""The units that are not broken: spaces, words and numbers, and each kana or kanji with the
+punctuation after it."""
 _NUMBER = re.compile("[-+~<>=(]*[0-9][-0-9.,%:/()+\u00b1\u00d7\u2010-\u2015]*")
 
 
 class Column(NamedTuple):
-    """How wide a column is by nature, and how narrow it may become."""
+    """The natural and the minimum width of a column."""
 
     natural: int
     """The widest line of header and cells."""
     least: int
-    """The widest word or number that must stay whole."""
+    """The widest word or number that must not be broken."""
     words: bool
-    """Whether it holds anything but numbers: such columns give way first."""
+    """Whether it contains anything but numbers: such columns shrink first."""
 
 
 def _measure_column(header: str, cells: Sequence[str], limit: int) -> Column:
-    """The widths of a column on a terminal of `limit` columns."""
+    """Measure a column for a terminal of width `limit`."""
     natural = max(
         (_width(line) for text in (header, *cells) for line in text.split("\n")), default=0
     )
@@ -377,9 +377,7 @@ def _measure_column(header: str, cells: Sequence[str], limit: int) -> Column:
 def _fit_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]], limit: int
 ) -> list[dict[int, int]]:
-    """The tables a table becomes on a terminal of `limit` columns: each is its columns, by number,
-    and their widths.
-    """
+    """Divide a table for a terminal of width `limit`: each part is a list of column numbers and their widths."""
     columns = [
         _measure_column(name, [row[i] for row in rows], limit) for i, name in enumerate(header)
     ]
@@ -395,9 +393,9 @@ def _fit_columns(
 
 
 def _count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) -> int:
-    """How many of the first columns tell the rows apart, and so stand in every block.
+    """Return how many of the first columns identify a row and so appear in every block.
 
-    One where they have no room.
+    It is 1 if there is no room for more.
     """
     needed = LINE_MARGIN
     for n, column in enumerate(columns, start=1):
@@ -410,10 +408,7 @@ def _count_key_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]],
 
 
 def _split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[list[int]]:
-    """The columns that stand beside each other, block by block.
-
-    The first `keys` stand in every block.
-    """
+    """Return the columns of each block; the first `keys` columns appear in every block."""
     first = list(range(keys))
     start = LINE_MARGIN + sum(columns[i].least for i in first) + COLUMN_GAP * (keys - 1)
     blocks, taken = [first[:]], start
@@ -428,7 +423,7 @@ def _split_columns(columns: Sequence[Column], keys: int, limit: int) -> list[lis
 
 
 def _share_width(columns: Sequence[Column], limit: int) -> list[int]:
-    """The width of each column of a block: the widest gives way first, words before numbers."""
+    """Return the width of each column of a block: the widest shrinks first, words before numbers."""
     widths = [column.natural for column in columns]
     excess = sum(widths) + COLUMN_GAP * (len(widths) - 1) + LINE_MARGIN - limit
     for words in (True, False):
@@ -440,7 +435,7 @@ def _share_width(columns: Sequence[Column], limit: int) -> list[int]:
 
 
 def fold_text(text: str, width: int) -> str:
-    """A text in lines of at most `width`, broken between words, kana or kanji and never inside a number that fits.
+    """Wrap a text at `width`, between words, kana or kanji, and never inside a number that fits.
 
     >>> fold_text("0.712 to 0.754", 8)
     '0.712 to\\n0.754'
@@ -449,7 +444,7 @@ def fold_text(text: str, width: int) -> str:
 
 
 def _fold_line(text: str, width: int) -> list[str]:
-    """One line of text, folded; a word too long for any line is cut."""
+    """Wrap one line of text; a word that is too long is broken."""
     lines, room = [""], width
     for token in _TOKEN.findall(text):
         rest = token
@@ -471,7 +466,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _whole(token: str) -> int:
-    """How much room a token needs."""
+    """Return the width of a token."""
     width = _width(token)
     return width if _NUMBER.fullmatch(token) else min(width, MAX_WHOLE_WORD)
 
@@ -486,7 +481,7 @@ UNDEFINED = "not defined"
 
 
 def format_data_cell(value: object) -> str:
-    """A value as data, for CSV: all digits of a number, nothing for what is not defined.
+    """Format a value for CSV: all digits of a number, an empty cell for an undefined value.
 
     >>> format_data_cell(1 / 3), format_data_cell(float("nan"))
     ('0.3333333333333333', '')

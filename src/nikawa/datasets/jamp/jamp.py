@@ -89,7 +89,7 @@ def _origin(template: int) -> Origin:
 
 
 def version_of(splits: Splits) -> str | None:
-    """2.1 is 2.0, the published one, without template 20; told by the sizes the paper prints."""
+    """Detect the version by the sizes in the paper: 2.1 is the published 2.0 without template 20."""
     for name, size in (("train", 9750), ("test", 344)):
         if len(splits.get(name, ())) == size:
             return "2.1"

@@ -27,7 +27,7 @@ WAKATI = "-wakati"
 STAND_IN = "stand-in"
 """The name of the rows held out of train where there is no test file."""
 ROWS_PER_CELL = 2
-"""Rows of every cell of train that stand in for the test file: it has two of each of its cells."""
+"""Rows of every cell of train that replace the test file, which has two of each of its cells."""
 Rule = Mapping[str, frozenset[str]]
 """Column to the words whose rows are left out."""
 
@@ -147,7 +147,7 @@ def read_split(
 ) -> Examples:
     """The examples of a split.
 
-    Without a test file, rows held out of train stand in for it, and no training split has them.
+    Without a test file, rows held out of train replace it, and no training split has them.
     """
     if split not in ("train", STAND_IN, *split_names()):
         return read_file(split)
@@ -181,5 +181,5 @@ PROTOCOL = RunProtocol(
     divide=divide_by_kind,
     cell_of=cell_of,
 )
-"""Each training split is a run of its own; the results are told for seen and unseen kinds of
+"""Each training split is a separate run; the results are reported for seen and unseen kinds of
 problems."""

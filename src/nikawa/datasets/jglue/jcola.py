@@ -135,7 +135,7 @@ DATASET = Benchmark(
         workers_are="none",
         source="Textbooks and handbooks (in-domain) and journal articles (out-of-domain) on Japanese syntax",
         problems=(
-            "About 83% of the in-domain sentences are acceptable: read accuracy beside the Matthews correlation.",
+            "About 83% of the in-domain sentences are acceptable: read accuracy together with the Matthews correlation.",
             "The test sets (865 in-domain, 686 out-of-domain) are not distributed with labels.",
         ),
     ),

@@ -113,12 +113,12 @@ DATASET = Benchmark(
         licence="CC BY-SA 4.0",
         description="Pairs of Japanese image captions with the relation of the premise to the hypothesis.",
         labels="A: an answer that at least six of ten workers gave; C: contradictions written by workers, confirmed by at least six of ten, the opposite direction assigned without asking.",
-        workers="10 a pair; Fleiss' kappa 0.399 as printed; answers not published",
+        workers="10 per pair; Fleiss' kappa 0.399 as printed; answers not published",
         source="YJ Captions (captions of MS COCO images): A two captions of one image, C a caption and a worker-written contradiction",
         problems=(
             "29 labels of valid changed at v1.2; scores on v1.0 and v1.1 are not comparable with later ones.",
             "Most pairs occur in JSTS as well, across splits: do not train on one and test on the other.",
-            "All contradictions but one are worker-written, so the label can be told in part from the style.",
+            "All contradictions but one are worker-written, so the style partly predicts the label.",
         ),
     ),
     tasks=(
@@ -145,7 +145,7 @@ DATASET = Benchmark(
             reason="pairs come in both directions: all of flow C, most of flow A",
         ),
         *(
-            KnownFinding(check=check, where="train in jsts:*", reason="pairs of JSTS, judged anew")
+            KnownFinding(check=check, where="train in jsts:*", reason="pairs of JSTS, judged again")
             for check in ("leaked-pairs", "leaked-unordered-pairs")
         ),
     ),

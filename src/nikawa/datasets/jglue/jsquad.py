@@ -162,8 +162,8 @@ DATASET = Benchmark(
         title="JSQuAD: Japanese reading comprehension (JGLUE)",
         licence="CC BY-SA 4.0",
         description="Questions on paragraphs of Japanese Wikipedia; the answer is a string of the paragraph.",
-        labels="Written by workers with the question; two more answers a question in dev and test.",
-        workers="1 a question in train, up to 3 in dev and test (473 dev questions have 2 answers); not identified",
+        labels="Written by workers with the question; two more answers per question in dev and test.",
+        workers="1 per question in train, up to 3 in dev and test (473 dev questions have 2 answers); not identified",
         source="Paragraphs of 822 articles of Japanese Wikipedia",
         problems=(
             "answer_start is the first occurrence of the string, often in the title: it is not where the evidence is.",

@@ -67,7 +67,7 @@ def score(label: float | str, path: Path, line: int) -> float:
 
 
 def version_of(splits: Splits) -> str | None:
-    """v1.0 has string labels; later versions cannot be told apart by this dataset."""
+    """v1.0 has string labels; this dataset does not distinguish later versions."""
     strings = any(
         e.meta.get("label_type") == "string" for examples in splits.values() for e in examples
     )
@@ -105,8 +105,8 @@ DATASET = Benchmark(
         title="JSTS: Japanese semantic textual similarity (JGLUE)",
         licence="CC BY-SA 4.0",
         description="Pairs of Japanese image captions with a similarity from 0 (different) to 5 (equivalent).",
-        labels="Mean of the answers of five workers a pair (all labels are multiples of 0.2); pairs with a variance of 1.0 or more were dropped.",
-        workers="5 a pair by the labels and the text (the paper's Table 6 speaks of 10); answers not published",
+        labels="Mean of the answers of five workers per pair (all labels are multiples of 0.2); pairs with a variance of 1.0 or more were dropped.",
+        workers="5 per pair according to the labels and the text (the paper's Table 6 says 10); answers not published",
         source="YJ Captions (captions of MS COCO images): A same image, B different images, C worker-written contradictions",
         problems=(
             "Most pairs occur in JNLI as well, across splits: do not train on one and test on the other.",
@@ -132,7 +132,7 @@ DATASET = Benchmark(
     find_problems=find_problems,
     # Counts of what is measured are in known.toml; those of the train of JNLI are not.
     by_design=tuple(
-        KnownFinding(check=check, where="* in jnli:train", reason="JNLI judges pairs of JSTS anew")
+        KnownFinding(check=check, where="* in jnli:train", reason="JNLI judges pairs of JSTS again")
         for check in ("leaked-pairs", "leaked-unordered-pairs")
     ),
 )

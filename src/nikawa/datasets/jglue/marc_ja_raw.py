@@ -172,7 +172,7 @@ def mostly_ascii(text: str) -> bool:
 
 
 def find_lists(path: Path) -> Path:
-    """The folder of the id lists: above the raw file, beside it, or in the data folder."""
+    """Find the folder of the id lists: above the raw file, next to it, or in the data folder."""
     places = [parent / LISTS for parent in path.absolute().parents]
     places += [path.absolute().parent, path.absolute().parent.parent / "data"]
     places += [data_root() / name / LISTS for name in ("jglue", clone_name("jglue"))]

@@ -35,7 +35,7 @@ def parse_problems(path: Path) -> list[tuple[int, Element]]:
         what = f"is not well-formed XML ({expat.ErrorString(problem.code)})"
         cure = "fetch or correct the file"
         raise BadInput(what, file=path, line=problem.lineno, cure=cure) from None
-    except (ValueError, LookupError):  # of several bytes a character, or unknown to Python
+    except (ValueError, LookupError):  # a multi-byte encoding, or unknown to Python
         what = f"declares the encoding {sink.encoding!r}, which is not read"
         cure = f"convert it, e.g. with iconv -f {sink.encoding} -t UTF-8, and declare UTF-8 in its first line"
         raise BadInput(what, file=path, line=1, cure=cure) from None
@@ -142,7 +142,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Problems without a label, and ids that several problems have, in one section or in two."""
     for split, examples in dataset.splits.items():
         bare = [example for example in examples if not example.gold]
-        note = "the answer is none of yes, no and unknown"
+        note = "the answer is not yes, no or unknown"
         yield from report_examples("no-label", dataset, split, bare, note, known=True)
         twice = [name for name, n in Counter(e.id for e in examples).items() if n > 1]
         if twice:

@@ -1,4 +1,4 @@
-"""JSICK: SICK translated into Japanese and judged anew, for inference and similarity.
+"""JSICK: SICK translated into Japanese and judged again, for inference and similarity.
 
 Known problems: only `jsick.tsv` is complete; `train.tsv` mixes train and trial, holds the Japanese
 side alone and numbers its rows where the others have SICK's ids; four sentences differ between the
@@ -234,7 +234,7 @@ DATASET = Benchmark(
         citation="Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10.",
         description="9,927 pairs of Japanese sentences, translated from SICK, with an inference label and a relatedness from 1 to 5.",
         labels="Inference: majority of three workers' answers, checked by the authors, who decided the ties. Relatedness: mean of the answers, one decimal.",
-        workers="3 answers a pair from 6 native speakers (Lancers), chosen by ten test questions; published as three columns",
+        workers="3 answers per pair from 6 native speakers (Lancers), chosen by ten test questions; published as three columns",
         workers_are="columns",
         source="SICK (captions of Flickr photographs and of video clips, rewritten by rule), translated sentence by sentence by one expert",
         problems=(

@@ -49,11 +49,11 @@ ORIGIN = "sentence_A_Ja_origin"
 PREDICTION = "pred_ori"
 """The column of some model's prediction, in some of the files."""
 KNOWN_ORIGINS = {"scramble-o": 1666, "scramble-ni": 797, "scramble-de": 1006}
-"""Rows of the published files whose original is none; another count is news."""
+"""Rows of the published files whose original is wrong; another count is a new finding."""
 
 
 class _SetContext(NamedTuple):
-    """What the files around a set's own tell of its pairs, by pair id."""
+    """Information from other files about the pairs of a set, by pair id."""
 
     set: str
     originals: dict[str, str]
@@ -81,14 +81,14 @@ def read(path: Path) -> Iterator[Example]:
 
 
 def set_of(path: Path) -> str:
-    """The set a file holds, told by its folder (`scrum_ga_o/test.tsv`) or its name
+    """Return the set of a file by its folder (`scrum_ga_o/test.tsv`) or its name
     (`scrum_ga_o.tsv`).
     """
     for name in (path.parent.name, path.name.split(".")[0]):
         if name in FOLDERS:
             return FOLDERS[name]
     cure = f"keep it in its published folder, one of {', '.join(FOLDERS)}"
-    raise BadInput("does not tell which set it holds", file=path, cure=cure)
+    raise BadInput("does not identify its set", file=path, cure=cure)
 
 
 def find_originals(path: Path) -> dict[str, str]:
@@ -160,7 +160,7 @@ def split_of(example: Example) -> str:
 
 
 def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
-    """Rows of the scrambled sets at hand whose published original is not the original premise."""
+    """Find rows of the available scrambled sets whose published original is not the original premise."""
     for name, stress_set in FOLDERS.items():
         path = folder / "jsick-stress" / name / "test.tsv"
         is_loaded = stress_set.startswith("scramble") and stress_set in dataset.splits
@@ -194,11 +194,11 @@ DATASET = Benchmark(
         citation="Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10.",
         description="Nine sets: JSICK test pairs whose premise has ga-o, ga-ni or ga-de, with the two phrases scrambled, their particles swapped, or their particles deleted.",
         labels="Copied from the JSICK test set (origin inherited), but for 900 pairs, which were judged again: majority label and mean relatedness (origin annotated).",
-        workers="3 answers a pair on 100 pairs of each set, by workers of JSICK; published as three columns",
+        workers="3 answers per pair on 100 pairs of each set, by workers of JSICK; published as three columns",
         workers_are="columns",
         source="JSICK test premises, rewritten by rules over a depccg parse",
         problems=(
-            "Labels of swapped and deleted pairs that nobody judged are the old ones, though the meaning changed: compare predictions, do not score them.",
+            "Swapped and deleted pairs that were not judged again keep the old labels, although the meaning changed: compare predictions, do not score them.",
             "sentence_A_Ja_origin of the scrambled sets is the swapped sentence; the original is taken from elsewhere here.",
             "A few premises are slips of the parser, such as a phrase moved into the middle of another.",
             "Some sets share pairs: the nine hold 3,443 different test pairs.",

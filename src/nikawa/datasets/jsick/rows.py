@@ -28,7 +28,7 @@ make_card = partial(
 
 LABELS = ("entailment", "contradiction", "neutral")
 SPLITS = {"train": "train", "trial": "dev", "test": "test", "all": "all"}
-"""The files' words for a split to ours; `all` stands for a pair whose split no file at hand tells.
+"""The files' names of a split to ours; `all` is for a pair whose split is in no available file.
 """
 TAGS = {
     "Numerical": "NUM",
@@ -51,7 +51,7 @@ ANSWERS = "jsick-all-annotations.tsv"
 def pair_tasks(
     dataset: str, nli_metrics: tuple[str, ...], sts_metrics: tuple[str, ...]
 ) -> tuple[Task, Task]:
-    """The two questions that are asked of a pair: its label, and its relatedness."""
+    """The two questions about a pair: its label and its relatedness."""
     ask = partial(Task, dataset=dataset, inputs=("premise", "hypothesis"))
     return (
         ask(
@@ -209,7 +209,9 @@ def check_label(text: str, path: Path, line: int) -> str:
     """The label, which must be one of three words."""
     if text not in LABELS:
         cure = suggest(text, LABELS)
-        raise BadInput(f"label {text!r} is none of the three", file=path, line=line, cure=cure)
+        raise BadInput(
+            f"label {text!r} is not one of the three", file=path, line=line, cure=cure
+        )
     return text
 
 

@@ -61,7 +61,7 @@ def parse_rows(body: str) -> tuple[str, list[Span], int]:
     """Text, entities and the number of I- rows that continue none, of `char<TAB>tag` rows.
 
     The O rows, four of five, are folded away in one replacement; what is left of the tags
-    shifts the position of an entity by a known number of characters a row.
+    shifts the position of an entity by a known number of characters per row.
     """
     folded = body.replace("\tO\n", "")
     spans, seen, within = [], 0, 0
@@ -129,7 +129,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             (
                 "conjoining-jamo",
                 [e for e in examples if _JAMO.search(e.inputs["text"])],
-                "NFKC of ㅋㅋ and the like; a tokeniser may not know them",
+                "NFKC of ㅋㅋ and similar characters; a tokeniser may not know them",
             ),
         )
         for check, concerned, note in problems:

@@ -1,4 +1,4 @@
-"""KLUE-NLI: inference from Korean sentences, three written hypotheses a premise, five labels a
+"""KLUE-NLI: inference from Korean sentences, three written hypotheses per premise, five labels per
 pair.
 
 Known problems: the columns author, label2 … label5 are no persons; in dev and test gold is always

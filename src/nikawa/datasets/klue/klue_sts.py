@@ -119,7 +119,7 @@ def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
 def follows_ratings(row: Row) -> bool:
     """Whether the labels are the mean of the ratings, its rounding and its cut at 3.
 
-    True where there are none.
+    True without ratings.
     """
     if row.labels is None or row.annotations is None or not row.annotations.annotations:
         return True

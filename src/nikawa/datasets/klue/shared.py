@@ -234,7 +234,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
 
 
 def parse_block(chunk: str, line: int, path: Path) -> Block | None:
-    """The sentence that lies between two blank lines; None where there are only comments."""
+    """Return the sentence between two blank lines, or None if there are only comments."""
     body = chunk.strip("\n")
     line += len(chunk) - len(chunk.lstrip("\n"))
     while body.startswith(_COMMENT):

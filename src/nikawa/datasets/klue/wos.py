@@ -31,7 +31,7 @@ from nikawa.records import Dataset, Example, Finding, Task
 NAME = "wos"
 SOURCES = sources(NAME, "json")
 ONTOLOGY = Source("", ("klue_benchmark/wos-v*/ontology.json",))
-"""The file of slots and values, which lies beside the splits."""
+"""The file of slots and values, in the folder of the splits."""
 UNSAID = ("none", "dontcare")
 """The two values that every slot of the ontology begins with."""
 

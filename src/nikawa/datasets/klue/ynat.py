@@ -27,7 +27,7 @@ from nikawa.records import Dataset, Example, Finding, Judgement, Task, reference
 NAME = "ynat"
 LABELS = ("정치", "경제", "사회", "생활문화", "세계", "IT과학", "스포츠")
 NOTHING = "해당없음"
-"""What a worker's second and third choice say where there is none."""
+"""The value of a worker's missing second or third choice."""
 SOURCES = sources(NAME, "json")
 
 

@@ -45,7 +45,7 @@ ANSWER_NAMES = (
 )
 """Names under which a record may give the answer; two of them in one record are refused."""
 LABEL_NAME = "label"
-"""Taken as the answer where none of `ANSWER_NAMES` is there; beside one of them it is the gold."""
+"""The answer if the row has none of `ANSWER_NAMES`; otherwise the gold."""
 SCORE_NAMES = ("scores", "probabilities", "probs", "logits")
 _ABSENT = object()
 
@@ -57,7 +57,7 @@ class ShownReading(Record, frozen=True, kw_only=True):
     text: str
     """The text around what was read, in one line; the beginning of it where nothing was."""
     reading: Any
-    """The answer; None where there is none."""
+    """The answer, or None."""
     pattern: str
     """What read it, such as `whole`, `cue` or `extract, cue`; empty where nothing did."""
     why: str | None = None
@@ -77,9 +77,9 @@ class RawAnswer(NamedTuple):
     order: int | None = None
     """The place in the split, from 0."""
     confirmed: bool = False
-    """Whether the file holds the texts of the example beside the answer."""
+    """Whether the file has the texts of the example with the answer."""
     unfit: UnfitAnswer | None = None
-    """Why nobody can tell which example is meant; the answers are refused unless they are of another
+    """Why the example is ambiguous; the answers are refused unless they belong to another
     split."""
 
 
@@ -100,17 +100,17 @@ class Answers:
     readings: dict[str, ShownReading] = field(default_factory=dict)
     """What each answer was read from, where that was asked for."""
     confirmed: int = 0
-    """How many answers have the texts of their example beside them."""
+    """How many answers come with the texts of their example."""
     refusal: BadInput | None = None
     """Why these cannot be the answers to these examples, though some fit: `read_answers` raises it,
-    and so does whoever has no split that fits better."""
+    and so does a caller without a better split."""
 
 
 @dataclass(frozen=True)
 class Target:
     """What the answers are to: a task of some examples.
 
-    `option` is what was said after the form's name.
+    `option` is the text after the form's name.
     """
 
     task: Task
@@ -214,7 +214,7 @@ def unpack_answer(value: Any) -> tuple[Any, Any, str | None, str | None]:
 class Fields(NamedTuple):
     """Names of the fields of a record, or columns of a table, to take.
 
-    Empty where there is none.
+    Returns an empty text if the row has no answer.
     """
 
     id: str
@@ -235,8 +235,8 @@ def find_fields(row: Mapping[str, Any], find: Callable[[str], Example | None]) -
     scores = next((name for name in SCORE_NAMES if name in row), "")
     answers = [name for name in ANSWER_NAMES if name in row]
     if len(answers) > 1:
-        what = f"holds both {answers[0]!r} and {answers[1]!r}"
-        raise UnfitAnswer(what, "keep the one that is the model's answer")
+        what = f"has both {answers[0]!r} and {answers[1]!r}"
+        raise UnfitAnswer(what, "keep only the model's answer")
     if answers:
         answer = answers[0]
     elif LABEL_NAME in row:
@@ -256,7 +256,7 @@ def read_fields(row: Mapping[str, Any], fields: Fields, place: int) -> RawAnswer
         return None
     name = value if type(value) is str else id_text(value)
     if not name:
-        what = f"the id {value!r} is no text and no whole number"
+        what = f"the id {value!r} is neither a text nor a whole number"
         raise UnfitAnswer(what, "write the published id")
     scores = row.get(fields.scores) if fields.scores else None
     raw, why = row.get("raw"), row.get("why")

@@ -70,7 +70,7 @@ class LogSample(NamedTuple):
 
 
 class SampleMatch(NamedTuple):
-    """A sample and its example: None where it has none, or `unfit` says why it cannot be told."""
+    """A sample and its example: None if it has none, or `unfit` with the reason why it is ambiguous."""
 
     sample: LogSample
     example: Example | None
@@ -135,7 +135,7 @@ def find_own_id(record: Any, target: Target) -> str | None:
 def list_inputs(example: Example, names: Sequence[str]) -> list[str]:
     """The texts of an example that a sample about it must hold.
 
-    A title is none of them: it is in the context already, or the prompt leaves it out. Words of a
+    A title is not included: it is already in the context, or the prompt omits it. Words of a
     tree and spans are in the text.
     """
     inputs = {name: example.inputs[name] for name in names if name in example.inputs}
@@ -403,7 +403,7 @@ class SampleMatcher:
                 if len(self._decided[place]) >= MAX_SAMPLES:
                     name = self._index.examples[place].id
                     what = f"is one of more than {MAX_SAMPLES:,} samples of the item {name!r}"
-                    yield SampleMatch(sample, None, UnfitAnswer(what, "keep one sample an item"))
+                    yield SampleMatch(sample, None, UnfitAnswer(what, "keep one sample per item"))
                     continue
                 self._learn_shape(fits[0])
                 self._decide(sample, place, fits)
@@ -642,17 +642,17 @@ class SampleMatcher:
                     yield undecided, order
 
     def _explain(self, undecided: _Undecided) -> UnfitAnswer | None:
-        """Why a sample is of no example that can be told; None where it is of none at all."""
-        cure = "give each sample the id of its item, as its id or in its metadata"
+        """Return why the example of a sample is ambiguous; None if it belongs to no example."""
+        cure = "add the id of its item to each sample, as its id or in its metadata"
         names = [repr(self._index.examples[place].id) for place in undecided.places[:3]]
         if len(undecided.places) > 1:
-            what = f"holds the texts of the items {' and '.join(names)}"
-            return UnfitAnswer(f"{what}, and nothing tells which of them is meant", cure)
+            what = f"has the texts of the items {' and '.join(names)}"
+            return UnfitAnswer(f"{what}, so the item is ambiguous", cure)
         own = undecided.sample.own_id
         is_named = self._find_place(own) is not None and not self._ids_contradict
         if undecided.fits or not is_named:
             return None
-        what = f"id {own!r} has other texts than in the split"
+        what = f"the id {own!r} has different texts in the split"
         return UnfitAnswer(what, "check the split and the dataset's version")
 
 

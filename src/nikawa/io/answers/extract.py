@@ -144,17 +144,17 @@ def check_expressions(expressions: Sequence[str]) -> None:
     """Raise `BadInput`, one line, for an expression that Python cannot compile."""
     if len(expressions) > MAX_EXPRESSIONS:
         what = f"{len(expressions)} expressions are too many"
-        raise BadInput(what, cure=f"write up to {MAX_EXPRESSIONS} times --extract")
+        raise BadInput(what, cure=f"pass --extract at most {MAX_EXPRESSIONS} times")
     for expression in expressions:
         if not expression:
-            raise BadInput("--extract is empty", cure="write a regular expression of Python")
+            raise BadInput("--extract is empty", cure="write a Python regular expression")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 re.compile(expression)
         except (re.error, OverflowError, RecursionError) as problem:
-            what = f"--extract {expression!r} is no regular expression: {problem}"
-            raise BadInput(what, cure="write one of Python's re, in quotes") from None
+            what = f"--extract {expression!r} is not a regular expression: {problem}"
+            raise BadInput(what, cure="write a Python regular expression, in quotes") from None
 
 
 @lru_cache(maxsize=8)

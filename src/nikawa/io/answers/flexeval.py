@@ -60,7 +60,7 @@ def make_sample(row: Mapping[str, Any], place: int, order: int, target: Target) 
         raise UnfitAnswer("has no 'lm_output'", "is this the outputs.jsonl of flexeval?")
     inputs = row.get("extra_info", row.get("task_inputs"))
     fields = dict(inputs) if isinstance(inputs, Mapping) else {}
-    messages = fields.pop("messages", None)  # the chat, beside the fields of the item
+    messages = fields.pop("messages", None)  # the chat; the other fields belong to the item
     prompt = [*list_texts(row.get("prefix")), *list_texts(row.get("lm_prompt"))]
     return LogSample(
         place,
@@ -90,10 +90,10 @@ def read_choices(row: Mapping[str, Any]) -> Output:
         or not isinstance(log_probs, list)
         or not 0 < len(choices) == len(log_probs)
     ):
-        what = "choices and log_probs are not two lists of one length"
+        what = "choices and log_probs are not two lists of the same length"
         raise UnfitAnswer(what, "write the log again")
     if not all(type(chance) in (int, float) for chance in log_probs):
-        raise UnfitAnswer("a log-probability is no number", "write the log again")
+        raise UnfitAnswer("a log-probability is not a number", "write the log again")
     texts = tuple(str(choice).strip() for choice in choices)
     return Output(None, None, tuple(map(to_float, log_probs)), texts)
 
@@ -101,8 +101,8 @@ def read_choices(row: Mapping[str, Any]) -> Output:
 def choose_answer(
     output: Output, target: Target, example: Example | None
 ) -> tuple[Any, dict[str, float] | None, str | None]:
-    """The answer, scores and the reason why there is none; of choices the likeliest is the answer,
-    with all of them as scores.
+    """Return the answer, the scores, and the reason for a missing answer; for choices, the most likely is the answer,
+    and all are scores.
     """
     if not output.chances:
         return output.text, None, output.why

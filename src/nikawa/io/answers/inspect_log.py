@@ -43,7 +43,7 @@ from nikawa.records import Example
 
 NAME = "inspect"
 SHORT_KINDS = ("text", "inference", "relation", "choice", "similarity")
-"""Kinds of task whose answer may stand inside a longer completion, from which a scorer took it."""
+"""Kinds of task whose answer may be part of a longer completion, from which a scorer extracted it."""
 ATTACHMENT = "attachment://"
 """How a text begins that is among the attachments of its sample."""
 ANSWER_LINE = re.compile(
@@ -78,15 +78,15 @@ def parse_log(path: Path) -> Rows:
         return
     document = read_json(path, cast("type[dict[str, Any]]", dict))
     if not isinstance(document.get("samples"), list):
-        what = "is no log of inspect: it has no samples"
-        raise BadInput(what, file=path, cure="name another form")
+        what = "is not a log of inspect: it has no samples"
+        raise BadInput(what, file=path, cure="pass another form")
     yield from enumerate(document["samples"], start=1)
 
 
 def open_archive(path: Path) -> zipfile.ZipFile:
     """Open a zip archive, unless its directory is too long to be held.
 
-    Raises what zipfile raises for a file that is none.
+    Raises the error of zipfile for a file that is not an archive.
     """
     with open_packed(path) as stream:
         stream.seek(max(0, stream.seek(0, 2) - MAX_END_BYTES))
@@ -98,7 +98,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
             (size,) = struct.unpack("<Q", end[at64 + 40 : at64 + 48].ljust(8, b"\0"))
         if size > MAX_MEMBERS * MIN_ENTRY_BYTES:
             what = f"is an archive of more than {MAX_MEMBERS:,} files"
-            raise BadInput(what, file=path, cure="write a log a run")
+            raise BadInput(what, file=path, cure="write one log per run")
     return zipfile.ZipFile(path)
 
 
@@ -133,7 +133,7 @@ def unpack_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -
             with archive.open(info) as member:
                 return read_parts(member, info, path)
         except (NotImplementedError, RuntimeError):  # a method it lacks; a password
-            what = f"{info.filename} is packed in a way that is not known here"
+            what = f"{info.filename} has an unknown compression method"
             cure = "write the log as JSON, with inspect log convert"
             raise BadInput(what, file=path, cure=cure) from None
     with open_bytes(path) as stream:
@@ -185,7 +185,7 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
         name = f"sample {match.sample.number or match.sample.own_id}"
         yield match.make_answer(answer, id=name, raw=reply.completion, why=why)
     if not count:
-        cure = "is it a log of inspect, and did the run finish?"
+        cure = "check that it is a log of inspect and that the run finished"
         raise BadInput("holds no samples", file=path, cure=cure)
     variant.check()
 
@@ -264,7 +264,7 @@ class ReplyReader:
         self._parse: Parser | None = make_parser(target.task) if is_short else None
 
     def read(self, reply: Reply, example: Example | None) -> tuple[Any, str | None]:
-        """The answer, or None and why there is none."""
+        """Return the answer, or None and the reason."""
         if reply.completion is None:
             return None, reply.why
         if reply.choices and self._parse is not None:

@@ -43,7 +43,7 @@ COLUMN_NAMES = frozenset((*ID_NAMES, *ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES))
 OWN_NAMES = COLUMN_NAMES | {"raw", "why"}
 """Names of fields that are about the answer, not about the item."""
 MAX_CELL_CHARACTERS = 1 << 24
-NO_ROWS = "holds a header and no answers"
+NO_ROWS = "has a header but no answers"
 
 
 def read_keyed(
@@ -51,8 +51,8 @@ def read_keyed(
 ) -> Iterator[RawAnswer]:
     """The answers of records with named fields.
 
-    Where records repeat the texts of the items beside the ids, the texts decide, as in logs: ids may
-    be somebody's own count.
+    If records repeat the texts of the items, the texts decide, as in logs: the ids may be the
+    author's own numbering.
     """
     stream = iter(rows)
     first = next(stream, None)
@@ -79,7 +79,7 @@ def read_keyed(
 
 
 def _other_fields(row: Mapping[str, Any]) -> list[Any]:
-    """What a record holds beside its id, answer and scores."""
+    """Return the values of a record other than its id, answer and scores."""
     return [value for name, value in row.items() if name not in OWN_NAMES]
 
 
@@ -111,7 +111,7 @@ def parse_array(path: Path) -> Rows:
     for place, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             cure = 'write {"id": …, "answer": …}'
-            raise UnfitAnswer("is not an object like the ones before", cure).at(
+            raise UnfitAnswer("is not an object like the previous lines", cure).at(
                 path, "record", place
             )
         yield place, row
@@ -204,7 +204,7 @@ def parse_csv(path: Path) -> Rows:
                 continue
             if len(cells) != len(header):
                 what = f"has {len(cells)} columns, the header has {len(header)}"
-                cure = "put an answer with a comma or a line end in double quotes"
+                cure = "put an answer with a comma or a line break in double quotes"
                 raise BadInput(what, file=path, line=rows.line_num, cure=cure)
             count += 1
             yield rows.line_num, dict(zip(header, cells, strict=True))
@@ -219,8 +219,8 @@ def parse_csv(path: Path) -> Rows:
 def read_csv_header(cells: list[str], path: Path) -> list[str]:
     """The names of the columns; those we look for in capitals too, as people write them."""
     if len(cells) == 1 and ";" in cells[0]:
-        cure = "save it with commas: some spreadsheets part by semicolons where the comma is for decimals"
-        raise BadInput("is parted by semicolons", file=path, line=1, cure=cure)
+        cure = "save it with commas; some spreadsheets write semicolons if the comma is the decimal separator"
+        raise BadInput("is separated by semicolons", file=path, line=1, cure=cure)
     lower = [cell.strip().lower() for cell in cells]
     header = []
     for cell, low in zip(cells, lower, strict=True):

@@ -77,16 +77,16 @@ class LogVariant:
     def takes(self, name: str) -> bool:
         """Whether a sample of this variant is to be read.
 
-        A second one nobody chose between is refused.
+        A second one is refused unless the user chose one.
         """
         self._names.setdefault(name)
         if self._chosen:
             return name == self._chosen
         if len(self._names) > 1:
             names = " and ".join(map(repr, self._names))
-            what = f"holds answers of several {self._kind}s, {names}"
+            what = f"has answers of several {self._kind}s, {names}"
             form = quote(f"{self._form}:{next(iter(self._names))}")
-            cure = f"name one: --form {form} (nikawa run: --set form={form})"
+            cure = f"choose one: --form {form} (nikawa run: --set form={form})"
             raise BadInput(what, file=self._path, cure=cure)
         return True
 
@@ -101,7 +101,7 @@ class LogVariant:
 def find_choices(texts: Sequence[str], example: Example | None) -> list[int] | None:
     """The places of the choices with these texts in the example, whose order may be another.
 
-    None where one is none of them, or two are the same.
+    Returns None if one is not among them, or if two are the same.
     """
     if example is None:
         return None

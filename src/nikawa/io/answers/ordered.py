@@ -41,7 +41,7 @@ def read_glue(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
             raise BadInput(what, file=path, line=number, cure=cure)
         index = cells[0]
         if not index.isdecimal():
-            what = f"the index {index!r} is no number"
+            what = f"the index {index!r} is not a number"
             raise BadInput(what, file=path, line=number, cure="count the split from 0")
         if int(index) >= len(target.examples):
             what = f"index {index} is past the {len(target.examples)} examples of the split"

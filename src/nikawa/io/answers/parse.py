@@ -60,7 +60,7 @@ def make_score_reader(
             value = dict(zip(name_scores(len(value), task, example, indices), value, strict=True))
         if not isinstance(value, Mapping):
             cure = 'write e.g. {"entailment": 0.7, "neutral": 0.3}'
-            raise UnfitAnswer("the scores are not a number by label", cure)
+            raise UnfitAnswer("the scores are not numbers by label", cure)
         scores = {}
         for key, number in value.items():
             name = find_score_name(key, task, example, read)
@@ -88,11 +88,11 @@ def name_scores(size: int, task: Task, example: Example, indices: bool) -> tuple
     if task.kind == "choice":
         names = tuple(map(str, range(len(example.inputs.get("choices", ())))))
     if not names:
-        cure = "write a number by label, or name the form 'indices'"
+        cure = "write numbers by label, or pass the form 'indices'"
         raise UnfitAnswer("the scores have no names", cure)
     if len(names) != size:
         what = f"{size} scores for {len(names)} labels"
-        raise UnfitAnswer(what, "give one for each, in the published order")
+        raise UnfitAnswer(what, "write one score per label, in the published order")
     return names
 
 

@@ -51,7 +51,7 @@ class Phrases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     denials: tuple[str, ...]
     """What denies or qualifies an answer later in its clause: 「Bだとは思わない」, 라고 하기 어렵다."""
     affirmations: tuple[str, ...]
-    """What holds the words of a denial and is none: に違いない, 틀림없."""
+    """Phrases with the words of a denial that are not denials: に違いない, 틀림없."""
     concessions: tuple[str, ...]
     """What ends a clause that the next one may take back: 「Bに見えますが、…」."""
     corrections: tuple[str, ...]
@@ -61,7 +61,7 @@ class Phrases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     conclusions: tuple[str, ...]
     """What leads from an assumption to a statement: ので, 따라서, so."""
     alternatives: tuple[str, ...]
-    """What stands between two answers of which none is chosen: または, 혹은, or."""
+    """Words between two answers of which neither is chosen: または, 혹은, or."""
     ordinal_marks: tuple[str, ...]
     """What makes a number count from 1: 番目, 번째, nd."""
     number_marks: tuple[str, ...]
@@ -77,7 +77,7 @@ class Phrases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     refusals: tuple[str, ...]
     """What declines to answer."""
     labels: dict[str, tuple[str, ...]]
-    """Words for a label, beside its published name."""
+    """Words for a label, in addition to its published name."""
     short_labels: dict[str, tuple[str, ...]]
     """Words that mean a label as a whole answer or after a cue, but not inside a sentence: yes, はい."""
 

@@ -45,7 +45,7 @@ OTHER_FILES = re.compile(
     r"(config|metrics|card|scores|run|all_results|train_results|eval_results|null_odds|nbest_|results_|val_results"
     r"|trainer_state|generation_config|special_tokens|tokenizer|vocab|manifest|requirements|readme)",
 )
-"""How the names of files begin that lie beside answers and hold none."""
+"""Prefixes of files that accompany answers but contain no answers."""
 ANSWER_STEMS = ("outputs", "predictions")
 """Stems that say by themselves: here are the answers. flexeval writes the first."""
 NO_ANSWER = "the file gives no answer"
@@ -60,7 +60,7 @@ def read_answers(
     numbered_labels: bool = False,
     extract: Sequence[str] = (),
 ) -> Answers:
-    """The answers of `path`, a file or a folder, to `task` asked of `examples`; see `AnswerFiles`."""
+    """Read the answers of `path`, a file or a folder, to `task` about `examples`; see `AnswerFiles`."""
     files = AnswerFiles(
         path,
         task,
@@ -86,22 +86,22 @@ def refuse_other_log(file: Path, form: AnswerForm) -> None:
     except BadInput:  # what cannot be recognised is read as the form says
         return
     if actual.log and actual is not form:
-        what = f"is a log of {actual.name}, not of {form.name} as the form says"
+        what = f"is a log of {actual.name}, but the form is {form.name}"
         cure = (
-            "leave the form out for this file (nikawa compare: --form NAME=FORM is for one system;"
-            " nikawa run: a command of its own, with the same --out)"
+            "leave out the form for this file (nikawa compare: --form NAME=FORM is for one system;"
+            " nikawa run: use a separate command with the same --out)"
         )
         raise BadInput(what, file=file, cure=cure)
 
 
 MAX_KEPT_BYTES = 400 * 10**6
-"""Bytes of rows that are kept to be held against another split; a million answers take less."""
+"""Bytes of rows that are kept for matching with another split; a million answers take less."""
 MAX_NOTED_BYTES, BYTES_OF_NOTE = 300 * 10**6, 150
-"""Bytes that ids may take which are no answers to the task, and those of one beside its text."""
+"""Maximum bytes of ids that do not belong to the task, and the overhead of one id."""
 
 
 class AnswerFiles:
-    """A file or a folder of answers to a task, to be held against one set of examples after the
+    """A file or a folder of answers to a task, for matching with one set of examples after the
     other.
 
     `form` forces a form, `form:option` says more (`lm-eval:strict-match`, `inspect:2`), `indices`
@@ -131,7 +131,7 @@ class AnswerFiles:
         self._parsed: dict[Path, tuple[AnswerForm, Rows]] = {}
 
     def match(self, examples: Sequence[Example]) -> Answers:
-        """The answers to the task, asked of these examples."""
+        """Return the answers to the task about these examples."""
         files = find_answer_files(self.path, self.task) if self.path.is_dir() else [self.path]
         target = Target(self.task, examples, self._option)
         readings: dict[str, ShownReading] | None = {} if self._keep_readings else None
@@ -162,7 +162,7 @@ class AnswerFiles:
 class _KeptRows:
     """Rows that are parsed while they are first gone through, and kept for the next time.
 
-    Those of a file that is too long to be held are parsed anew each time.
+    Rows of a file that is too long to keep are parsed again each time.
     """
 
     def __init__(self, form: AnswerForm, file: Path) -> None:
@@ -209,7 +209,7 @@ class _Matching:
     numbered_labels: bool
     extract: tuple[str, ...] = ()
     readings: dict[str, ShownReading] | None = None
-    """What each answer was read from; None: nobody asks."""
+    """The source of each answer; None: not requested."""
     predictions: dict[str, Prediction] = field(default_factory=dict)
     places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
@@ -239,8 +239,8 @@ class _Matching:
                 self._add_unknown(answer.id or f"{form.place} {answer.place}")
 
     def _refuse(self, reason: BadInput) -> None:
-        """Note why the file is refused: raised at once, but of logs at the end, since a log is held
-        against splits that it is not of.
+        """Record why the file is refused. The error is raised at once, but for logs at the end, because a log is also
+        matched with splits that it does not belong to.
         """
         if not self.form.log:
             raise reason
@@ -256,7 +256,7 @@ class _Matching:
     def _refuse_flood(self, which: str, cure: str) -> None:
         if self.bytes_noted > MAX_NOTED_BYTES:
             count = len(self.unknown) + len(self.duplicates)
-            raise BadInput(f"holds {count:,} answers {which}", file=self.path, cure=cure)
+            raise BadInput(f"has {count:,} answers {which}", file=self.path, cure=cure)
 
     def _name_in_order(self, answers: Iterator[RawAnswer]) -> Iterator[RawAnswer]:
         """Give answers the ids of the split, by their order; there must be as many as examples."""
@@ -265,8 +265,10 @@ class _Matching:
             if answer.order is not None and answer.order < len(examples):
                 yield answer._replace(id=examples[answer.order].id)
         if count != len(examples):
-            what = f"holds {count} answers without ids, the split has {len(examples)} examples"
-            raise BadInput(what, file=self.path, cure="check the split, or give each answer its id")
+            what = f"has {count} answers without ids, but the split has {len(examples)} examples"
+            raise BadInput(
+                what, file=self.path, cure="check the split, or add an id to each answer"
+            )
 
     def _add(self, answer: RawAnswer, example: Example) -> None:
         try:
@@ -281,11 +283,11 @@ class _Matching:
         elif _is_same(before, prediction):
             self.duplicates.append((example.id, self._place_words(place)))
             self.bytes_noted += BYTES_OF_NOTE
-            self._refuse_flood("that were there already", "remove the repeated ones")
+            self._refuse_flood("with repeated ids", "remove the repeated answers")
         else:
             earlier = self._place_words(self.places[example.id])
-            what = f"id {example.id!r} has another answer on {earlier}"
-            cure = "keep one answer for each id"
+            what = f"the id {example.id!r} has a different answer on {earlier}"
+            cure = "keep one answer per id"
             again = UnfitAnswer(what, cure)
             self._refuse(again.at(self.path, self.form.place, answer.place))
 
@@ -357,8 +359,8 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
         if file.is_file():
             files.append(file)
     if not files:
-        cure = f"put in a file ending in {', '.join(ANSWER_SUFFIXES)}"
-        raise BadInput("holds no answer file", file=folder, cure=cure)
+        cure = f"add a file that ends with {', '.join(ANSWER_SUFFIXES)}"
+        raise BadInput("has no answer file", file=folder, cure=cure)
     words = {file: f"-{re.sub(r'[^a-z0-9]+', '-', file.name.lower())}-" for file in files}
     chosen = (
         [file for file in files if f"-{task.name}-" in words[file]]
@@ -368,8 +370,8 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
     )
     if len(chosen) > 1 and not are_parts(chosen):
         names = [str(file.relative_to(folder)) for file in chosen]
-        what = f"holds {len(chosen)} files that could be the answers to {task.name}"
-        cure = f"name one of them: {list_names(names)}"
+        what = f"has {len(chosen)} files that could be the answers to {task.name}"
+        cure = f"pass one of them: {list_names(names)}"
         if chosen == files:  # those of other tasks, it may be
             cure += f"; in a folder of several tasks, put {task.name} into the name of its file"
         raise BadInput(what, file=folder, cure=cure)

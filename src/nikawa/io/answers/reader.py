@@ -12,8 +12,8 @@ A label, a choice or a number is read in this order:
    정답:, "the answer is"), a verdict (「…が正解」), a line that is the answer and nothing else;
 3. the end of the last sentence, where it makes the word of a label its predicate.
 
-A statement that is denied, asked, assumed or offers two answers is none. A word that is merely
-mentioned is not read. What cannot be read is None with a reason, never a guess.
+A statement that is denied, asked, assumed or offers two answers does not count. A word that is only
+mentioned is not read. An unreadable answer is None with a reason, never a guess.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which form an answer file is in, told by its content.
+"""Detect the form of an answer file from its content.
 
 The suffix decides only between JSON, tables and text.
 """
@@ -52,7 +52,7 @@ FORMS: dict[str, AnswerForm] = {
 FIRST_BYTES = {b"PK\x03\x04": inspect_log.FORM, b"PAR1": keyed.PARQUET, b"\x93NUM": ordered.NUMPY}
 PACKED_BYTES = {b"\x1f\x8b": ".gz", b"\x28\xb5": ".zst"}
 MAX_LINE_BYTES = 1 << 26
-"""Bytes of a line that the form is told from."""
+"""Bytes of a line that are used to detect the form."""
 LINE_SUFFIXES = (".jsonl", ".ndjson")
 OWN_FIELDS = {"example", "answer", "scores", "raw", "why"}
 """The fields of a prediction, as we write it."""
@@ -81,7 +81,7 @@ def find_form(name: str) -> tuple[AnswerForm | None, str]:
         raise BadInput(f"there is no form {head!r}", cure=suggest(head, [*FORMS, INDICES]))
     if option and option != INDICES and not FORMS[head].log:
         what = f"the form {head!r} has no option {option!r}"
-        raise BadInput(what, cure=f"leave it out, or say {head}:{INDICES}")
+        raise BadInput(what, cure=f"leave it out, or pass {head}:{INDICES}")
     return FORMS[head], option
 
 
@@ -90,7 +90,7 @@ def recognise(path: Path) -> AnswerForm:
     start = read_start(path)
     if start.first[:2] == b"PK" and is_workbook(path):
         cure = "save its sheet as CSV (UTF-8)"
-        raise BadInput("is a workbook of a spreadsheet", file=path, cure=cure)
+        raise BadInput("is a spreadsheet workbook", file=path, cure=cure)
     if start.first[:4] in FIRST_BYTES:
         return FIRST_BYTES[start.first[:4]]
     if start.suffix == ".csv":
@@ -128,7 +128,7 @@ def read_start(path: Path) -> Start:
         raise BadInput("is empty", file=path, cure="write at least one answer")
     packed = PACKED_BYTES.get(first[:2])
     if packed:
-        what = f"is packed, but is not called {packed}"
+        what = f"is compressed, but does not end with {packed}"
         raise BadInput(what, file=path, cure=f"rename it to {path.name}{packed}")
     plain = path.name.removesuffix(".gz").removesuffix(".zst")
     return Start(first, more, Path(plain).suffix.lower())

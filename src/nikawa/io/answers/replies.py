@@ -128,7 +128,7 @@ def scan_json(text: str, kind: type | tuple[type, ...] = dict) -> Iterator[tuple
 
 
 def find_json(text: str, kind: type | tuple[type, ...] = dict) -> Any:
-    """The first whole JSON object (or list) in a text, None where there is none.
+    """Return the first complete JSON object (or list) in a text, or None.
 
     >>> find_json('Here it is: {"answer": "A"}.')
     {'answer': 'A'}

@@ -1,6 +1,6 @@
 """What a free text states: the value behind a cue, before a verdict, alone in a line or in JSON.
 
-A statement that is denied, asked or assumed is none, one that offers two values is unclear, and of
+A statement that is denied, asked or assumed does not count, one that offers two values is unclear, and of
 several the last counts. `Vocabulary` has the values as regular expressions, `StatementFinder` finds
 them in a text, `read_reply` chooses.
 """
@@ -71,7 +71,7 @@ class Statement(NamedTuple):
     """The place among the values; None where several are offered, `CONFLICT` where two disagree."""
     pattern: str
     at: int
-    """Where it stands: the last statement counts."""
+    """Its position: the last statement counts."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Vocabulary:
     """The values a text may name, as regular expressions over folded text."""
 
     words: re.Pattern[str]
-    """Words that may stand in a sentence."""
+    """Words that may occur in a sentence."""
     short: re.Pattern[str]
     """Words that count alone and after a cue only; the others are among them."""
     place_of: Mapping[str, int]
@@ -624,13 +624,13 @@ class StatementFinder:
 
 
 def find_end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Where a match that begins at `start` ends; `start` where there is none."""
+    """Return the end of a match that begins at `start`, or `start` without a match."""
     match = pattern.match(text, start)
     return match.end() if match else start
 
 
 class ReadValue(NamedTuple):
-    """What a reply names: the place of a value, or why there is none."""
+    """The value that a reply names: its index, or the reason for a missing value."""
 
     place: int | None
     why: str | None = None

@@ -99,7 +99,7 @@ def read_span(item: Any) -> Span | None:
 def read_bio_tags(tags: list[str], text: str, task: Task) -> Parsed:
     """Spans of BIO tags, one for each character or for each that is not a space.
 
-    The tags are kept beside them.
+    The tags are kept with them.
     """
     wrong = next((tag for tag in tags if not _BIO.fullmatch(tag)), None)
     if wrong is not None:
@@ -141,7 +141,7 @@ def add_space_tags(tags: list[str], text: str) -> list[str] | None:
 
 
 def _spans_of_tags(tags: Sequence[str]) -> list[Span]:
-    """An entity starts at B-X and runs over the I-X that follow; an I- without its B- is none."""
+    """Return the entities: each starts at B-X and continues over the following I-X; an I-X without B-X is ignored."""
     spans: list[Span] = []
     start, label = -1, ""
     for place, tag in enumerate([*tags, "O"]):
@@ -333,11 +333,11 @@ class SpelledText:
             return places[0]
         if not isinstance(number, int) or not 1 <= number <= len(places):
             what = f"{quote(words)} is in the text {len(places)} times"
-            raise Unreadable(f"{what}, not where it was said to be")
+            raise Unreadable(f"{what}, but not at the stated position")
         return places[number - 1]
 
     def _find_all(self, words: str) -> list[tuple[int, int]]:
-        """Where the words stand as they are, else where they stand but for how they are written."""
+        """Find the words in the text as they are, or otherwise in another spelling."""
         exact = [(start, start + len(words)) for start in _find_all(self.text, words)]
         return exact or list(self._find_folded(unicodedata.normalize("NFKD", words)))
 

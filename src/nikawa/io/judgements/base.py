@@ -102,8 +102,8 @@ def parse_questions(text: str) -> tuple[str | None, dict[str, str]]:
     for part in text.split(","):
         ours, _, theirs = (word.strip() for word in part.partition("="))
         if not ours or not theirs or ours in mapping or theirs in mapping.values():
-            cure = "write OURS=THEIRS, with commas between several, each once"
-            raise BadInput(f"--question {text!r} names no question of a tool", cure=cure)
+            cure = "write OURS=THEIRS, separated by commas, each once"
+            raise BadInput(f"--question {text!r} does not name a question of the tool", cure=cure)
         mapping[ours] = theirs
     return None, mapping
 
@@ -161,7 +161,7 @@ class Reading:
     """(Place, answer) of the answers that a worker wrote a comment on."""
 
     def fault(self, place: int, what: str, cure: str) -> BadInput:
-        """The error for what stands at a place."""
+        """Return the error for a place in the file."""
         return place_fault(
             what, file=self.file or self.path, unit=self.place, place=place, cure=cure
         )
@@ -193,7 +193,7 @@ class Reading:
                 yield place, judgement
             if seen and not is_used:
                 names = ", ".join(map(repr, seen))
-                what = f"answers {names}, none of which --question names"
+                what = f"answers {names}, but --question names none of them"
                 raise BadInput(what, file=self.path, cure=suggest(next(iter(ours)), seen))
             kinds = self.kinds
             self.kinds = {ours[name]: kind for name, kind in kinds.items() if name in ours}
@@ -207,14 +207,14 @@ class Reading:
             if judgement.example not in names:
                 cure = "check the column of the ids, or the examples"
                 raise self.fault(
-                    place, f"answers about {judgement.example!r}, which is no example", cure
+                    place, f"answers about {judgement.example!r}, which is not an example", cure
                 )
             yield place, judgement
 
     def set_remarks_aside(self) -> Reading:
         """The same with workers' answers alone as rows; decisions and reports go into lists of their own.
 
-        A file of remarks beside the one that is read is taken with it (see `remarks`).
+        A file of remarks next to the input file is read with it (see `remarks`).
         """
         rows = self.rows
         beside = remarks_file(self.path)
@@ -339,7 +339,7 @@ def parse_seconds(cell: str, line: int, path: Path) -> float | None:
     try:
         parts = [float(part) for part in text.split(":")]
     except ValueError:
-        what = f"the time {cell!r} is no number of seconds"
+        what = f"the time {cell!r} is not a number of seconds"
         raise BadInput(what, file=path, line=line, cure="write 12.5 or 0:12") from None
     seconds = 0.0
     for power, part in enumerate(reversed(parts)):

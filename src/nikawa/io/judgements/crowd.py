@@ -179,14 +179,14 @@ def _write_rows(
             try:
                 csv.writer(buffer, lineterminator=dialect.newline, **options).writerow(row)
             except csv.Error:
-                what = f"a cell of {row[0]!r} holds a tab or a line break"
-                raise BadInput(what, cure="take a platform whose sheets are CSV") from None
+                what = f"a cell of {row[0]!r} contains a tab or a line break"
+                raise BadInput(what, cure="use a platform with CSV sheets") from None
             text = buffer.getvalue()
             try:
                 stream.write(text.encode(dialect.encoding))
             except UnicodeEncodeError as problem:
                 odd = text[problem.start]
-                what = f"{dialect.encoding} has no character {odd!r}, which {row[0]} holds"
-                cure = "replace it, or take a platform whose sheets are UTF-8"
+                what = f"{row[0]} contains {odd!r}, which {dialect.encoding} cannot encode"
+                cure = "replace it, or use a platform with UTF-8 sheets"
                 raise BadInput(what, cure=cure) from None
     return len(rows) - 1

@@ -1,6 +1,6 @@
 """doccano: the files of every kind of project for texts in, JSON lines for its import out.
 
-An export is a folder with a file a worker, called by the worker's name, in JSON lines, JSON or CSV. The rules:
+An export is a folder with one file per worker, named after the worker, in JSON lines, JSON or CSV. The rules:
 
 - The item is the row's `example` where it has one (as our own export does), else its `id`; the worker is the row's
   `worker` where it has one, else the name of the file. Time and seconds come from our own export alone.
@@ -52,7 +52,7 @@ from nikawa.io.lines import opening
 from nikawa.records import Example, Judgement
 
 UNNAMED = ("all", "admin", "unknown", "stdin")
-"""Names of files that doccano gives to the answers of nobody in particular, and of what is piped in."""
+"""Names of files that identify no worker: doccano's default names, and the name of standard input."""
 SPANS, RELATIONS = "spans", "relations"
 IDLE = "files without a single answer"
 SUFFIXES = (".jsonl", ".json", ".csv")
@@ -60,7 +60,7 @@ PICTURES = ("bbox", "segmentation")
 
 
 class OwnFields(msgspec.Struct, omit_defaults=True):
-    """What a row of our own export says beside text, label, item and worker: doccano keeps it as metadata."""
+    """The other fields of a row of Nikawa's export, which doccano keeps as metadata."""
 
     question: str
     seconds: float | None = None
@@ -94,14 +94,14 @@ class Row(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody put anything into it."""
+        """Whether the row has no annotation."""
         texts = (self.label, self.labels, self.cats, self.entities, self.relations)
         pictures = (self.bbox, self.segmentation)
         return not any(part not in (None, "", []) for part in (*texts, *pictures))
 
 
 def read_doccano(path: Path, options: JudgementOptions | None = None) -> Reading:
-    """Open a file, or a folder with a file a worker."""
+    """Open a file, or a folder with one file per worker."""
     options = options or JudgementOptions()
     files = [path]
     if path.is_dir():
@@ -140,11 +140,11 @@ def read_rows(file: Path, notes: Notes) -> Iterator[tuple[int, Row]]:
             row = dict(zip(header, cells, strict=True))
             label = row.get("label") or None
             if label is not None and "#" in label:
-                what = f"the label {label!r} may be several, which doccano joins by #"
+                what = f"the label {label!r} may be several labels, which doccano joins with #"
                 raise BadInput(what, file=file, line=line, cure="export JSONL")
             if row.get("nikawa"):
                 raise BadInput(
-                    "is of our own export, cut short by CSV",
+                    "comes from Nikawa's export, and CSV dropped some of its fields",
                     file=file,
                     line=line,
                     cure="export JSONL",
@@ -179,13 +179,13 @@ def judge_row(
     if not worker:
         worker = file.name.split(".")[0]
         if worker in UNNAMED:
-            cure = "export a file a user, or name the worker in each row"
-            raise reading.fault(line, f"names no worker, and {worker!r} is none", cure)
+            cure = "export one file per user, or add the worker to each row"
+            raise reading.fault(
+                line, f"has no worker, and the file name {worker!r} does not name one", cure
+            )
     for name in PICTURES:
         if getattr(row, name) is not None:
-            raise reading.fault(
-                line, f"marks a picture ({name})", "texts are read, pictures are not"
-            )
+            raise reading.fault(line, f"marks a picture ({name})", "only texts are supported")
     if row.comments:
         reading.notes.add("comments", line, "not carried over: judgements have no place for them")
     if row.is_empty and marks and options.empty == "skip":
@@ -237,13 +237,11 @@ def name_label(options: JudgementOptions, marks: bool) -> str:
 def parse_label(
     labels: Sequence[Any], line: int, reading: Reading, options: JudgementOptions
 ) -> str | int | float | None:
-    """The one label or text of a row; None, noted, where there is none."""
+    """Return the only label or text of a row, or None with a note."""
     if len(labels) > 1:
         what = f"has {len(labels)} labels"
         if options.needs(options.question):
-            cure = (
-                "one answer a question is taken: doccano sorts several, so that their order is lost"
-            )
+            cure = "write one answer per question: doccano sorts several, so their order is lost"
             raise reading.fault(line, what, cure)
         reading.skip_unreadable(options.question, line, what)
         return None
@@ -252,7 +250,7 @@ def parse_label(
         return None
     answer = labels[0]
     if isinstance(answer, bool) or not isinstance(answer, str | int | float):
-        raise reading.fault(line, "has a label that is no word or number", "export JSONL again")
+        raise reading.fault(line, "has a label that is not a word or number", "export JSONL again")
     return parse_answer_cell(answer, line, reading.notes) if isinstance(answer, str) else answer
 
 
@@ -268,14 +266,14 @@ def place_row_spans(
         elif isinstance(span, list) and len(span) == 3:
             rows.append(ForeignSpan(span[0], span[1], str(span[2])))
         else:
-            cure = "a span is [start, end, label]"
-            raise reading.fault(line, f"has a label that is no span: {span!r}", cure)
+            cure = "write a span as [start, end, label]"
+            raise reading.fault(line, f"has a label that is not a span: {span!r}", cure)
     try:
         return place_spans(rows, [text] if isinstance(text, str) else [], unit)
     except ValueError as problem:
         cure = "check the offsets against the text"
         if unit is None and isinstance(text, str) and not counts_alike(text):
-            cure = "say --offsets utf16 for what was marked on doccano's page, characters for what a program wrote"
+            cure = "pass --offsets utf16 if the spans were marked on doccano's page, or --offsets characters if a program wrote them"
         raise reading.fault(line, str(problem), cure) from None
 
 
@@ -286,7 +284,9 @@ def join_relations(
     joined = []
     for relation in relations:
         if not isinstance(relation, dict):
-            raise reading.fault(line, f"has no relation: {relation!r}", "export JSONL again")
+            raise reading.fault(
+                line, f"has an invalid relation: {relation!r}", "export JSONL again"
+            )
         source, target = (str(relation.get(name, "")) for name in ("from_id", "to_id"))
         try:
             joined += join_relation(
@@ -304,7 +304,7 @@ def write_doccano(
     *,
     overwrite: bool = False,
 ) -> int:
-    """A folder with a file a worker for doccano's import; texts come from `examples` (by reference).
+    """Write a folder with one file per worker for doccano's import; texts come from `examples` (by reference).
 
     doccano keeps every further field of a row as metadata and gives it back: item, worker, and in `nikawa` the question,
     the time and, where there are several inputs, each of them. An answer is `label`: a list of one label or text, or of spans. Refuses
@@ -334,7 +334,7 @@ def write_doccano(
             "nikawa": msgspec.to_builtins(own),
         }
         by_worker.setdefault(judgement.worker, []).append(encode_json(row) + b"\n")
-    cure = "rename the worker, use pseudonyms, or write a form that is one file"
+    cure = "rename the worker, use pseudonyms, or choose a format with a single file"
     check_file_names(by_worker, "worker", file=folder, cure=cure)
     with atomic_folder(folder, overwrite=overwrite) as place:
         for worker, lines in by_worker.items():
@@ -363,4 +363,4 @@ def format_label(judgement: Judgement, text: str) -> list[Any]:
             for part in parts
         ]
     what = f"{judgement.worker}'s answer to {judgement.question!r} about {judgement.example} does not fit doccano, which sorts labels and texts"
-    raise BadInput(what, cure="such answers are written as judgements.jsonl alone")
+    raise BadInput(what, cure="write such answers as judgements.jsonl")

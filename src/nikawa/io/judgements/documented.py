@@ -151,9 +151,11 @@ def judge_prodigy(
     if row.options is not None:
         labels = row.accept or []
         if len(labels) > 1:
-            raise reading.fault(line, "has several choices", "one answer a question is taken")
+            raise reading.fault(line, "has several choices", "keep one answer per question")
         if labels and not isinstance(labels[0], str | int):
-            raise reading.fault(line, f"accepts {labels[0]!r}, which is no option", "export again")
+            raise reading.fault(
+                line, f"accepts {labels[0]!r}, which is not an option", "export again"
+            )
         if labels:
             yield "choice", options.question, labels[0]
         else:
@@ -176,9 +178,7 @@ def place_or_refuse(
     try:
         placed = place_spans(spans, texts, unit)
     except ValueError as problem:
-        cure = (
-            "check the offsets against the text; --offsets utf16 or characters says what they count"
-        )
+        cure = "check the offsets against the text; pass --offsets utf16 or --offsets characters"
         raise reading.fault(line, str(problem), cure) from None
     if placed.is_utf16:
         reading.notes.add(UTF16, line, UTF16_DONE)
@@ -230,12 +230,14 @@ def read_argilla(path: Path, options: JudgementOptions | None = None) -> Reading
             try:
                 record = msgspec.convert(unflatten_record(row), ArgillaRecord)
             except (msgspec.ValidationError, ValueError, TypeError) as problem:
-                raise reading.fault(place, f"is no record ({problem})", "export again") from None
+                raise reading.fault(place, f"is not a record ({problem})", "export again") from None
             example = record.metadata.get("example") or record.id
             if example in (None, ""):
                 raise reading.fault(place, "has no id", "export the records with their ids")
             if record.suggestions:
-                reading.notes.add("suggestions of a model", place, "skipped: nobody's answers")
+                reading.notes.add(
+                    "suggestions of a model", place, "skipped: not answers of workers"
+                )
             if not record.responses:
                 reading.notes.add("records without a response", place, "skipped")
             for question, responses in record.responses.items():
@@ -318,8 +320,8 @@ def parse_response(
             }
             if len(ranks) == len(value) and all(isinstance(each, str) for each in ranks.values()):
                 return "ranking", [ranks[rank] for rank in sorted(ranks)]
-            what = f"has values of {question!r} without a rank of their own"
-            raise reading.fault(place, what, "an order has no ties here")
+            what = f"has values of {question!r} without a rank"
+            raise reading.fault(place, what, "rank the values without ties")
         texts = [text for text in record.fields.values() if isinstance(text, str)]
         spans = [
             ForeignSpan(p.get("start"), p.get("end"), str(p.get("label") or "")) for p in value
@@ -328,9 +330,9 @@ def parse_response(
         if not placed.spans:
             reading.notes.add(NO_SPANS, place)
         return "spans", placed.spans
-    what = f"has several labels for {question!r}, or a ranking: the file does not tell which"
+    what = f"has several labels or a ranking for {question!r}; the file does not specify which"
     if options.needs(question):
-        raise reading.fault(place, what, "take other questions with --question")
+        raise reading.fault(place, what, "choose other questions with --question")
     reading.skip_unreadable(question, place, what)
     return None
 
@@ -354,7 +356,7 @@ def read_mturk(path: Path, layout: Layout, options: JudgementOptions) -> Reading
             example, worker = row[item].strip(), row["WorkerId"].strip()
             if not example or not worker:
                 raise reading.fault(
-                    line, f"names no {'item' if not example else 'worker'}", "fill the cell"
+                    line, f"names no {'item' if not example else 'worker'}", "fill in the cell"
                 )
             for question, cell in find_mturk_answers(row, line, reading, options).items():
                 answer = parse_answer_cell(cell, line, reading.notes)
@@ -391,9 +393,9 @@ def find_mturk_answers(
                 labels.append(parts[2])
         elif name.startswith("Answer."):
             if cell.lstrip().startswith(("[{", "{")):
-                what = f"{name} holds JSON, whose shape the platform does not document"
+                what = f"{name} contains JSON, whose shape the platform does not document"
                 if options.needs(name.removeprefix("Answer.")):
-                    raise reading.fault(line, what, "write an answer a column in the HIT's form")
+                    raise reading.fault(line, what, "use one column per answer in the HIT's form")
                 reading.skip_unreadable(name, line, what)
                 continue
             answers[name.removeprefix("Answer.")] = cell
@@ -401,7 +403,7 @@ def find_mturk_answers(
         if len(labels) > 1:
             what = f"has several choices for {question!r}"
             if options.needs(question):
-                raise reading.fault(line, what, "one answer a question is taken")
+                raise reading.fault(line, what, "keep one answer per question")
             reading.skip_unreadable(question, line, what)
             continue
         answers[question] = labels[0] if labels else ""
@@ -411,8 +413,8 @@ def find_mturk_answers(
 def refuse_prolific(path: Path) -> BadInput:
     """The error for Prolific's file of submissions, which holds no answers."""
     cure = (
-        "name the sheet of the survey or tool that asked the questions; PROLIFIC_PID is its worker"
+        "pass the sheet of the survey or tool that asked the questions; PROLIFIC_PID is its worker"
     )
     return BadInput(
-        "is Prolific's list of submissions, which holds no answers", file=path, line=1, cure=cure
+        "is Prolific's list of submissions, which has no answers", file=path, line=1, cure=cure
     )

@@ -17,7 +17,7 @@ TABS = ("\t", "\r")
 
 
 def guard_cell(value: Any) -> Any:
-    """A cell that is not run, whatever blanks or quote marks stand before its formula; numbers
+    """Escape a cell so that a spreadsheet does not run it as a formula, whatever spaces or quotes precede it; numbers
     stay.
     """
     return f"'{value}" if isinstance(value, str) and _is_formula(value) else value

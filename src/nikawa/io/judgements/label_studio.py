@@ -1,13 +1,13 @@
 """Label Studio: its JSON, JSON-MIN and CSV in, and tasks with annotations and a labelling configuration out.
 
-What a control asks for is told by its results: choices, pairwise and date controls by one label, ratings and numbers by
+The results determine the kind of a control: choices, pairwise and date controls have one label, ratings and numbers
 a number, text areas by a text (or several), rankers by an order, labels by spans, and relations between spans by the
 question `relations`, which has no control of its own. The rules:
 
 - The item is `data.example` where the task holds it (as our own export does), else `data.id`, else the task's number.
 - The question is the control's name, `from_name`; the worker is `completed_by`, time and seconds are the annotation's.
 - A submitted annotation without spans marks nothing: the answer is an empty list, where the file has spans at all.
-- Skipped (cancelled) annotations, drafts, predictions and tasks nobody annotated hold no answer. Each is counted.
+- Skipped (cancelled) annotations, drafts, predictions and tasks without annotations have no answer. Each is counted.
 - Several choices of one control at once, regions of pictures, sound and HTML, choices about a single region and ranks in
   several buckets are refused, or skipped and counted where another question is asked.
 - JSON-MIN and CSV hold texts and answers side by side, and no relations. A column is a question where its cells are
@@ -182,7 +182,7 @@ def judge_tasks(
         note_leftovers(task, place, reading.notes)
         example = task.data.get("example", task.data.get("id", task.id))
         if example in (None, "") or not isinstance(example, str | int):
-            raise reading.fault(place, "has no id", "give each task an id, or data.example")
+            raise reading.fault(place, "has no id", "add an id or data.example to each task")
         try:
             authors = msgspec.convert(task.data.get(ANSWERS, {}), dict[str, Author])
         except msgspec.ValidationError as problem:
@@ -195,7 +195,7 @@ def judge_tasks(
             author = authors.get(str(number))
             worker = author.worker if author else find_worker(annotation)
             if author and annotation.updated_by is not None:
-                reading.notes.add(CHANGED, place, "read as answers of whoever changed them")
+                reading.notes.add(CHANGED, place, "read as answers of the person who changed them")
                 author, worker = None, annotation.updated_by
             if worker in (None, ""):
                 cure = "export with completed_by"
@@ -254,11 +254,11 @@ def is_span(value: Mapping[str, Any]) -> bool:
 
 
 def note_leftovers(task: Item, place: int, notes: Notes) -> None:
-    """Count what a task holds beside answers."""
+    """Count the parts of a task that are not answers."""
     for _ in task.drafts:
         notes.add(DRAFTS, place, "skipped: not submitted")
     for _ in task.predictions:
-        notes.add(PREDICTIONS, place, "skipped: nobody's answers")
+        notes.add(PREDICTIONS, place, "skipped: not answers of workers")
     if not task.annotations:
         notes.add(UNTOUCHED, place, "skipped")
 
@@ -324,7 +324,7 @@ def refuse_answer(
 ) -> None:
     """Raise the error of an answer that cannot be held; where the question is not asked, note it."""
     if options.needs(question):
-        cure = "take other questions with --question, or change it in Label Studio"
+        cure = "choose other questions with --question, or change it in Label Studio"
         raise reading.fault(place, why, cure)
     reading.skip_unreadable(question, place, why)
 
@@ -355,7 +355,7 @@ def parse_values(question: str, values: Sequence[Mapping[str, Any]]) -> ControlA
     for value in values:
         if "start" in value or "x" in value or "id" in value:
             kinds = ", ".join(value)
-            raise ValueError(f"has an answer of another kind to {question!r} ({kinds})")
+            raise ValueError(f"has an unsupported kind of answer to {question!r} ({kinds})")
         if isinstance(value.get("text"), list | str):
             texts += [value["text"]] if isinstance(value["text"], str) else map(str, value["text"])
     if any("text" in value for value in values):
@@ -370,12 +370,14 @@ def parse_values(question: str, values: Sequence[Mapping[str, Any]]) -> ControlA
         if len(ranks) != 1 or not isinstance(ranks[0], list):
             raise ValueError(f"ranks into several buckets in {question!r}")
         if not all(isinstance(label, str) for label in ranks[0]):
-            raise ValueError(f"ranks what is no label in {question!r}")
+            raise ValueError(f"ranks something that is not a label in {question!r}")
         return ControlAnswer("ranking", ranks[0]) if ranks[0] else None
     for key in ("rating", "number"):
         if key in value:
             if value[key] is not None and type(value[key]) not in (int, float):
-                raise ValueError(f"has {value[key]!r} as {key} of {question!r}, which is no number")
+                raise ValueError(
+                    f"has {value[key]!r} as {key} of {question!r}, which is not a number"
+                )
             return None if value[key] is None else ControlAnswer("number", value[key])
     for key, kind in WORDS.items():
         if key in value:
@@ -383,7 +385,7 @@ def parse_values(question: str, values: Sequence[Mapping[str, Any]]) -> ControlA
             if len(labels) > 1:
                 raise ValueError(f"has several choices for {question!r}")
             if labels and not isinstance(labels[0], str | int | float | None):
-                raise ValueError(f"has {labels[0]!r} for {question!r}, which is no label")
+                raise ValueError(f"has {labels[0]!r} for {question!r}, which is not a label")
             return (
                 ControlAnswer(kind, labels[0]) if labels and labels[0] not in (None, "") else None
             )
@@ -398,7 +400,7 @@ def parse_values(question: str, values: Sequence[Mapping[str, Any]]) -> ControlA
 def judge_rows(
     rows: Sequence[tuple[int, dict[str, Any]]], reading: Reading, options: JudgementOptions
 ) -> Iterator[tuple[int, Judgement]]:
-    """The judgements of rows in which texts and answers stand side by side, with their places."""
+    """Yield the judgements of rows with texts and answers in the same row, with their places."""
     questions = find_row_questions([row for _, row in rows], reading, options)
     marking = {
         name
@@ -418,8 +420,8 @@ def judge_rows(
     }
     for place, row in rows:
         if row.get(ANSWERS):
-            cure = "export JSON: this form does not keep which annotation is whose"
-            raise reading.fault(place, "is a task of our own export", cure)
+            cure = "export JSON: this format does not keep the author of an annotation"
+            raise reading.fault(place, "is a task of Nikawa's export", cure)
         if row.get("annotation_id") is None:
             reading.notes.add(UNTOUCHED, place, "skipped")
             continue
@@ -493,7 +495,7 @@ def find_row_questions(
     order = list(rows[0]) if rows else []
     if (
         reading.form.endswith("MIN") and order and order[0] != "id"
-    ):  # answers stand behind the number of the task
+    ):  # answers follow the number of the task
         behind = {
             name for row in rows if "id" in row for name in list(row)[list(row).index("id") + 1 :]
         }
@@ -501,7 +503,7 @@ def find_row_questions(
     rest = [name for name in names if name not in questions]
     if not questions and annotated:
         what = f"which column is the question? ({', '.join(names)})"
-        cure = "write --question label=COLUMN, or export JSON"
+        cure = "pass --question label=COLUMN, or export JSON"
         raise BadInput(what, file=reading.path, cure=cure)
     if rest:
         reading.notes.add(
@@ -534,15 +536,15 @@ def write_label_studio(
     texts: Iterable[str] = (),
     overwrite: bool = False,
 ) -> int:
-    """Tasks with annotations, to be imported, and beside them the labelling configuration as `NAME.xml`.
+    """Write tasks with annotations for import, and next to them the labelling configuration as `NAME.xml`.
 
     Texts come from `examples` (by reference); `texts` names the questions whose answers people write. Returns how many
     tasks. Refuses answers that Label Studio has no control for.
     """
     config_path = path.with_suffix(".xml")
     if config_path == path:
-        cure = "name a file that ends in .json; the configuration is written beside it"
-        raise BadInput("tasks of Label Studio are JSON", file=path, cure=cure)
+        cure = "pass a file that ends with .json; the configuration is written next to it"
+        raise BadInput("tasks of Label Studio must be JSON", file=path, cure=cure)
     refuse_existing(config_path, overwrite)
     written = frozenset(texts)
     tasks: dict[str, dict[tuple[Any, ...], list[Judgement]]] = {name: {} for name in examples or ()}
@@ -657,7 +659,7 @@ def format_answer(judgement: Judgement, is_text: bool = False) -> tuple[str, lis
             for part in parts
         ]
     what = f"{judgement.worker}'s answer to {judgement.question!r} about {judgement.example} has no control in Label Studio"
-    raise BadInput(what, cure="such answers are written as judgements.jsonl alone")
+    raise BadInput(what, cure="write such answers as judgements.jsonl")
 
 
 def format_config(inputs: Sequence[str], controls: Mapping[str, tuple[str, Sequence[str]]]) -> str:

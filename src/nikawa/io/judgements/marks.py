@@ -1,6 +1,6 @@
 """Spans and relations as other tools write them, turned into ours: characters counted by code points, the end exclusive.
 
-Browsers count UTF-16 units, in which an emoji is two. Where a tool keeps the text of a span beside its offsets, the text
+Browsers count UTF-16 units, in which an emoji is two. If a tool keeps the text of a span with its offsets, the text
 decides which of the two it counted; where neither fits, the answer is refused. Where it does not, the caller says what was
 counted, or a text in which it makes a difference is refused.
 """
@@ -45,8 +45,8 @@ def place_spans(
 ) -> PlacedSpans:
     """The spans counted in characters of one of the item's texts; a `ValueError` says why that cannot be.
 
-    `unit` is what the tool counted where it keeps no text of a span; None: nobody knows, and a text in which it makes a
-    difference is refused.
+    `unit` is the unit of a tool that does not keep the text of a span. None means that it is not known: a text in which it
+    makes a difference is an error.
 
     >>> place_spans([ForeignSpan(2, 3, "PS", "猫")], ["🍣猫"]).spans
     [{'start': 1, 'end': 2, 'label': 'PS'}]
@@ -69,11 +69,11 @@ def place_spans(
         if not fitting:
             span = next(s for s in rows if not any(covers_quotes([s], text) for text in texts))
             raise ValueError(
-                f"marks {span.quote!r} at {span.start} to {span.end}, where the text says something else"
+                f"marks {span.quote!r} at {span.start} to {span.end}, where the text is different"
             )
         counted_in = fitting[0]
     elif rows and unit is None and any(not counts_alike(text) for text in texts):
-        raise ValueError("marks a text in which offsets depend on what was counted")
+        raise ValueError("marks a text in which offsets depend on the unit")
     if is_utf16 and rows and texts:
         units = counted_in.encode("utf-16-le", "surrogatepass")
         if any(2 * span.end > len(units) for span in rows):
@@ -109,7 +109,7 @@ def counts_alike(text: str) -> bool:
 
 
 def count_characters(units: bytes, offset: int) -> int:
-    """An offset in UTF-16 units of a text, given in UTF-16, as one in characters; one inside a character is none."""
+    """Convert an offset in UTF-16 units of a text, given in UTF-16, to characters; an offset inside a character is an error."""
     low = units[2 * offset : 2 * offset + 2]
     if low and 0xDC00 <= int.from_bytes(low, "little") <= 0xDFFF:
         raise ValueError(f"marks half of a character: UTF-16 unit {offset} is inside one")
@@ -143,7 +143,7 @@ def join_relation(
     ends = {}
     for side, name in (("from", source), ("to", target)):
         if name not in placed.by_name:
-            raise ValueError(f"a relation leads {side} {name!r}, which is no span of the answer")
+            raise ValueError(f"a relation leads {side} {name!r}, which is not a span of the answer")
         ends[side] = placed.by_name[name]
     if direction == "left":
         ends = {"from": ends["to"], "to": ends["from"]}

@@ -115,7 +115,7 @@ def read_state(file: Path, notes: Notes) -> Iterator[Answers]:
     state = read_json(file, State)
     if any(state.instance_id_to_event_to_value.values()):
         raise BadInput(
-            "holds events, which have no place here", file=file, cure="export them with potato"
+            "has events, which are not supported", file=file, cure="export them with potato"
         )
     saved = {
         **dict.fromkeys(state.instance_id_to_label_to_value),
@@ -135,7 +135,7 @@ def read_state(file: Path, notes: Notes) -> Iterator[Answers]:
         shown = state.instance_id_to_presentation_order.get(item, {})
         if not labels and not spans:
             if shown:
-                notes.add(UNSAVED, place, "skipped: potato does not tell whether they are done")
+                notes.add(UNSAVED, place, "skipped: potato does not record whether they are done")
             continue
         spent = state.instance_id_to_behavioral_data.get(item, {}).get("total_time_ms")
         seconds = spent / 1000 if isinstance(spent, int | float) and spent else None
@@ -143,7 +143,7 @@ def read_state(file: Path, notes: Notes) -> Iterator[Answers]:
 
 
 def parse_span(span: Mapping[str, Any], quote: Any) -> ForeignSpan:
-    """A span of a state or an export; one of several parts, or of a page's picture, is none of a text."""
+    """Return a span of a state or an export; a span with several parts, or on a picture, is not a span of a text."""
     label, name = str(span.get("name") or ""), str(span.get("id") or "")
     start = None if span.get("additional_parts") or span.get("format_coords") else span.get("start")
     return ForeignSpan(
@@ -171,8 +171,8 @@ def read_lines(file: Path) -> Iterator[Answers]:
                 ]
                 answers.spans[part.schema] = spans
         except (msgspec.ValidationError, ValueError, TypeError) as problem:
-            cure = "name user_state.json, or export again"
-            what = f"is no line of potato ({problem})"
+            cure = "pass user_state.json, or export again"
+            what = f"is not a line of potato ({problem})"
             raise BadInput(what, file=file, line=line, cure=cure) from None
     yield from whole.values()
 
@@ -221,7 +221,7 @@ def judge_answers(
                 answers[scheme] = parse_labels(scheme, row, reading.notes)
         except ValueError as problem:
             if options.needs(scheme):
-                cure = "take other schemes with --question"
+                cure = "choose other schemes with --question"
                 raise reading.fault(row.place, f"{row.item}: {problem}", cure) from None
             reading.skip_unreadable(scheme, row.place, str(problem))
     for question, (kind, answer) in answers.items():
@@ -267,7 +267,7 @@ def parse_labels(scheme: str, row: Answers, notes: Notes) -> tuple[str, Any]:
         shown = row.shown.get(scheme)
         if shown is not None and sorted(labels) != sorted(shown):
             raise ValueError(
-                f"{scheme!r} ranks labels with commas in them, which cannot be told apart"
+                f"{scheme!r} ranks labels that contain commas, so they cannot be separated"
             )
         return "ranking", labels
     if str(value) == name or value in (True, "true"):

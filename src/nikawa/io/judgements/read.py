@@ -1,4 +1,4 @@
-"""Open a file of judgements of any form; the form is told from the content, or named."""
+"""Open a file of judgements of any form; the form is detected from the content, or passed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from nikawa.records import Example, Judgement
 FORMS = ("records", "sheet", "label-studio", "doccano", "potato", "prodigy", "argilla", "mturk")
 """What can be read; records, Label Studio's and doccano's files and the crowd platforms' sheets can be written."""
 FORMS_WITHOUT_ROOM = ("doccano", *DIALECTS)
-"""Forms that hold answers alone: comments, reports and decisions are written into a file beside theirs (see `remarks`)."""
+"""Forms that have only answers: comments, reports and decisions are written to another file (see `remarks`)."""
 OWN_COLUMNS = {b"example", b"worker", b"question", b"answer"}
 """Columns that every table of judgements of our own has."""
 PEEK_BYTES = 1 << 16
@@ -131,10 +131,10 @@ def open_foreign(path: Path, form: str, options: JudgementOptions) -> Reading:
     rows = reading.rows
 
     def refuse_deciders() -> Numbered:
-        """Whoever named themself so in a tool would decide items: only our own files hold decisions."""
+        """Reject workers with such a name in files of other tools: only Nikawa's own files have decisions."""
         for place, judgement in rows:
             if judgement.kind == "person" and is_remark(judgement):
-                what = f"the worker {judgement.worker!r} is called as decisions are"
+                what = f"the worker {judgement.worker!r} has a name that is reserved for decisions"
                 raise reading.fault(place, what, "rename the worker")
             yield place, judgement
 
@@ -190,13 +190,13 @@ def recognise_form(path: Path) -> str:
 def refuse_useless(path: Path, start: bytes) -> None:
     """Refuse what tools export without the items or the workers."""
     if start.startswith(b"-DOCSTART-"):
-        what = "is CoNLL, which names neither items nor workers and cuts texts into words"
+        what = "is CoNLL, which has no items and no workers and splits texts into words"
         raise BadInput(what, file=path, line=1, cure="export JSON from Label Studio")
     if start.startswith(b"__label__"):
-        what = "is fastText's form, which names no items"
+        what = "is in the format of fastText, which has no items"
         raise BadInput(what, file=path, line=1, cure="export JSONL from doccano")
     if start.startswith(b"PK\x03\x04") and path.suffix == ".zip":
-        raise BadInput("is an archive", file=path, cure="unpack it, and name the folder")
+        raise BadInput("is an archive", file=path, cure="unpack it, and pass the folder")
 
 
 def recognise_sheet(path: Path, line: bytes) -> str:
@@ -213,8 +213,8 @@ def recognise_sheet(path: Path, line: bytes) -> str:
     if header >= PROLIFIC_COLUMNS and not header & {"answer", "label", "response"}:
         raise refuse_prolific(path)
     if header >= {"instance_id", "user_id"} and any("." in name for name in header):
-        what = "is potato's CSV, in which each label has a column of its own"
-        raise BadInput(what, file=path, line=1, cure="name annotations.jsonl or user_state.json")
+        what = "is potato's CSV, in which each label has its own column"
+        raise BadInput(what, file=path, line=1, cure="pass annotations.jsonl or user_state.json")
     return "doccano" if header >= {"id", "label", "Comments"} else "sheet"
 
 
@@ -264,11 +264,11 @@ def open_sheet(path: Path, options: JudgementOptions) -> Reading:
     reading = Reading(path, f"sheet in {layout.encoding}{mark}", iter(()))
     header = read_heading(path, layout, reading.notes)
     if not any(name.strip() for name in header):
-        what = "is blank, where names of columns are looked for"
-        raise BadInput(what, file=path, line=1, cure="begin with the header")
+        what = "is blank, but must have the names of the columns"
+        raise BadInput(what, file=path, line=1, cure="write the header in the first line")
     mapping = dict(options.mapping) if options.mapping else recognise_columns(header)
     if mapping is None:
-        what = f"which column is what? ({', '.join(header)})"
+        what = f"the columns are not recognised ({', '.join(header)})"
         raise BadInput(what, file=path, line=1, cure=MAP_CURE)
     columns = map_columns(mapping, header, options.question, path)
     reading.workers_are = "columns" if columns.wide else "persons"

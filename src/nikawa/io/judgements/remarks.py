@@ -1,4 +1,4 @@
-"""What a file of judgements holds beside workers' answers: an owner's decisions, workers' reports and comments.
+"""The other content of a file of judgements: an owner's decisions, workers' reports and comments.
 
 A decision is a judgement of the kind `decision` or `tie-decision` by the worker `decision:NAME` or `tie-decision:NAME`, its
 comment is the reason. Files without a place for the kind (platforms' sheets, exports of older versions) tell a decision by that
@@ -6,7 +6,7 @@ name alone. A report is a judgement of the kind `report`: the answer is the code
 answer it was made on.
 
 `Reading.set_remarks_aside` parts them from the answers for every form of file, so that no reader counts them as votes. Forms
-that have no room for them get a file of records beside theirs (`remarks_file`), which is read with it.
+that cannot represent them get a separate file of records (`remarks_file`), which is read with it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class AnswersOnly:
     def __init__(self, judgements: Iterable[Judgement]) -> None:
         self._judgements = judgements
         self.apart: list[Judgement] = []
-        """Once all were taken: decisions, reports, and answers with a comment, for a file beside."""
+        """After the iteration: decisions, reports, and answers with a comment, for the separate file."""
 
     def __iter__(self) -> Iterator[Judgement]:
         for judgement in self._judgements:
@@ -71,14 +71,14 @@ class AnswersOnly:
 
 
 def remarks_file(path: Path) -> Path:
-    """The file of remarks beside a file or folder whose form has no room for them."""
+    """Return the file of remarks for a file or folder whose form cannot represent them."""
     return path.with_name(f"{path.name}.remarks.jsonl")
 
 
 def write_remarks_beside(path: Path, remarks: Iterable[Judgement]) -> Path | None:
-    """Write decisions, reports and answers with comments as records beside a file that was written; where they are.
+    """Write decisions, reports and answers with comments as records next to a file, and return their path.
 
-    Where there are none, the file of an earlier export is removed: it would be read with this one.
+    Without such records, remove the file of an earlier export: it would be read with this one.
     """
     beside = remarks_file(path)
     lines = [encode_json(remark) + b"\n" for remark in remarks]

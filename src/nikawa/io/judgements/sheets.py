@@ -5,8 +5,8 @@ A byte order mark and CR LF are taken, unlike in our own files: Excel writes bot
 without quoting, commas with it. The encoding is detected over the whole file and said; a file of
 two encodings is refused by line.
 
-The judgements of a sheet are read by a map of its columns: long (a row an answer) or wide (a row an
-item, a column a worker).
+A map of the columns determines how a sheet is read: long (one row per answer) or wide (one row per
+item, one column per worker).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from nikawa.records import Judgement, JudgementKind
 
 BOM = b"\xef\xbb\xbf"
 SAMPLE_BYTES = 1 << 16
-"""Bytes of foreign lines the encoding is told from."""
+"""Bytes of non-ASCII lines that the encoding is detected from."""
 FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
 REMARK_FIELDS = ("comment", "kind")
 """Further fields that a sheet of our own has, and that another may have."""
-MAP_CURE = "write --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* where each worker has a column)"
+MAP_CURE = "pass --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* if each worker has a column)"
 KIND_CELLS: dict[str, JudgementKind] = {kind: kind for kind in get_args(JudgementKind)}
 """What the column of kinds may hold; any other word is of another tool, and means something else."""
 _CJK = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
@@ -96,7 +96,7 @@ def detect_layout(path: Path, encoding: str | None = None) -> Layout:
         encoding = guess_encoding(foreign)
         if encoding is None:
             what = "is neither UTF-8 nor Shift_JIS, EUC-JP or CP949"
-            raise BadInput(what, file=path, cure="save it as UTF-8, or say which with --encoding")
+            raise BadInput(what, file=path, cure="save it as UTF-8, or pass --encoding")
     # the mark that parts the cells of the heading, the one of the suffix where several would do
     counts = {mark: first.count(mark.encode()) for mark in "\t,;"}
     separator = "\t" if ".tsv" in path.name else ","
@@ -125,13 +125,13 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _refuse_mixed(path: Path, number: int, other: int) -> BadInput:
-    what = f"is of another encoding than line {other}"
+    what = f"has a different encoding than line {other}"
     cure = "save the whole sheet as UTF-8 before joining parts"
     return BadInput(what, file=path, line=number, cure=cure)
 
 
 def csv_options(separator: str) -> dict[str, Any]:
-    """How the csv module is told to part cells: a quote mark is text between tabs."""
+    """Return the settings of the csv module: between tabs, a quote mark is text."""
     if separator == "\t":
         return {"delimiter": separator, "quoting": csv.QUOTE_NONE, "quotechar": None}
     return {"delimiter": separator, "quoting": csv.QUOTE_MINIMAL}
@@ -142,7 +142,7 @@ def read_sheet(
 ) -> Generator[tuple[int, list[str]], None, None]:
     """(Line on which the row starts, cells), the heading first.
 
-    Every row is as wide as the heading. Whoever stops before the end closes it: see `read_heading`.
+    Every row is as wide as the heading. A caller that stops early must close it: see `read_heading`.
     """
     with closing(decode_lines(path, layout)) as decoded:
         lines = RowLines(decoded, path, layout.separator)
@@ -159,14 +159,14 @@ def read_sheet(
                 elif not any(cell.strip() for cell in cells):
                     notes.add(BLANK_ROW, start)
                 elif len(cells) != width:
-                    what = f"has {len(cells)} cells, the heading has {width}"
+                    what = f"has {len(cells)} cells, but the heading has {width}"
                     cure = "look for a stray separator, a merged cell or an open quote"
                     raise BadInput(what, file=path, line=start, cure=cure)
                 else:
                     yield start, cells
                 start = reader.line_num + 1
         except csv.Error as problem:
-            what = f"cannot be parted into cells ({problem})"
+            what = f"cannot be split into cells ({problem})"
             cure = "look for a quote mark that is not closed or not doubled"
             raise BadInput(what, file=path, line=start, cure=cure) from None
 
@@ -181,8 +181,8 @@ def read_heading(path: Path, layout: Layout, notes: Notes) -> list[str]:
 def _check_heading(header: Sequence[str], path: Path) -> None:
     for place, name in enumerate(header, start=1):
         if not name:
-            what = f"column {place} has no name: a merged heading?"
-            cure = "write a name over every column (pandas: to_csv(index=False))"
+            what = f"column {place} has no name, perhaps because of a merged heading"
+            cure = "name every column (pandas: to_csv(index=False))"
             raise BadInput(what, file=path, line=1, cure=cure)
     check_header(header, (), path)
 
@@ -196,8 +196,8 @@ def decode_lines(path: Path, layout: Layout) -> Generator[str, None, None]:
                 yield line.decode(layout.encoding).replace("\r\n", "\n")
             except UnicodeDecodeError as problem:
                 place = f"byte {problem.start + 1}"
-                what = f"{place} is not {layout.encoding}, as the rest of the file is"
-                cure = "save the whole sheet as UTF-8, or say which it is with --encoding"
+                what = f"{place} is not {layout.encoding}, unlike the rest of the file"
+                cure = "save the whole sheet as UTF-8, or pass --encoding"
                 raise BadInput(what, file=path, line=number, cure=cure) from None
 
 
@@ -236,7 +236,7 @@ def parse_map(text: str) -> dict[str, str]:
     for part in text.split(","):
         name, equals, column = (word.strip() for word in part.partition("="))
         if not equals or not column:
-            raise BadInput(f"{part!r} maps no column", cure=MAP_CURE)
+            raise BadInput(f"{part!r} does not map a column", cure=MAP_CURE)
         if name not in (*FIELDS, *REMARK_FIELDS) and not name.startswith("answer."):
             raise unknown("field", name, FIELDS)
         if name in mapping:
@@ -265,7 +265,7 @@ def map_columns(
             single[name] = _match_heading(mapping[name], header, path)[0]
     columns = Columns(answers=tuple(answers), **single)
     if columns.wide and len(answers) < 2:
-        raise BadInput("the map names no column of workers", file=path, line=1, cure=MAP_CURE)
+        raise BadInput("the map has no column for workers", file=path, line=1, cure=MAP_CURE)
     return columns
 
 
@@ -285,7 +285,7 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
     def need(cell: str, what: str, line: int) -> str:
         text = clean_cell(cell, line, notes)
         if not text:
-            cure = "fill the cell or drop the row"
+            cure = "fill in the cell, or remove the row"
             raise BadInput(f"names no {what}", file=path, line=line, cure=cure)
         return text
 
