@@ -126,7 +126,7 @@ def test_every_table_and_plot_has_a_line_with_its_files(rich: Rich) -> None:
         ), part[:300]
     assert main.count('<p class="source">Source: ') > len(tables)
     assert "Paths are relative to the folder of this page" in main
-    assert main.count("Paths are seen from") == 1
+    assert main.count("Paths are relative to") == 1
 
 
 def test_perturbed_sets_are_not_counted_among_suspects(rich: Rich) -> None:
