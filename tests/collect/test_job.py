@@ -215,7 +215,7 @@ def test_further_examples(project: Path, tmp_path: Path) -> None:
         == 2
     )
     assert read_status(project)["progress"]["items"] == 5
-    with pytest.raises(BadInput, match="nothing to import"):
+    with pytest.raises(BadInput, match="the file to import is missing"):
         run("collect", "import", project)
 
 
@@ -356,10 +356,10 @@ def test_writers_that_are_not_named_are_told(
     assert not any("nagi" in path.read_text("utf-8") for path in tmp_path.glob("pairs*"))
     other = NewProject("inference", key=tmp_path / "other.key")
     (note,) = create(tmp_path / "j", str(pairs), other).notes
-    assert note.startswith("36 texts tell their writers by pseudonyms of another key")
+    assert note.startswith("36 texts name their writers by pseudonyms of another key")
     (tmp_path / "pairs.writers.jsonl").unlink()
     (note,) = create(tmp_path / "i", str(pairs), other).notes
-    assert note.startswith("36 texts tell their writers by pseudonyms, and not by which key")
+    assert note.startswith("36 texts name their writers by pseudonyms without saying which key")
     old = [Example(id="o", inputs={"premise": "a", "hypothesis": "b"}, meta={"writer": "nagi"})]
     write_records(tmp_path / "old.jsonl", old)
     assert create(tmp_path / "o", str(tmp_path / "old.jsonl"), NewProject("inference")).notes == ()
@@ -456,9 +456,9 @@ def line(**fields: object) -> str:
         (
             "gold",
             line(id="g", inputs={"text": "x"}, gold={"score": 3}),
-            "needs its gold, to one of: label",
+            "needs gold for one of these questions: label",
         ),
-        ("pilot", line(id="g", inputs={"text": "x"}), "needs its gold"),
+        ("pilot", line(id="g", inputs={"text": "x"}), "needs gold for"),
         ("examples", line(id="e", inputs={"text": 5}), "finds no input to show"),
     ],
     ids=["no label", "another question", "no gold", "no text"],

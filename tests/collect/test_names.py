@@ -48,9 +48,9 @@ def test_names_that_cannot(name: str) -> None:
     ["\u200b", "\u00ad", "\u2066", "\u3164", "\u115f", "\uffa0", "\u2800", "\u034f", "\ufe0f"],
 )
 def test_a_character_that_cannot_be_seen_is_refused_and_named(project: Path, sign: str) -> None:
-    with pytest.raises(BadInput, match=rf"holds U\+{ord(sign):04X}") as refused:
+    with pytest.raises(BadInput, match=rf"contains U\+{ord(sign):04X}") as refused:
         create_links(project, [f"ha{sign}na"], "")
-    assert "can be seen" in str(refused.value)
+    assert "visible characters" in str(refused.value)
     assert find_name_fault(f"ha{sign}na")
 
 

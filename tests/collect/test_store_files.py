@@ -80,7 +80,7 @@ def test_control_items_need_gold(crowd: Begin) -> None:
     (here.project.folder / "gold.jsonl").write_text(
         '{"id": "g", "inputs": {"premise": "前"}}\n', "utf-8"
     )
-    with pytest.raises(BadInput, match="needs its gold"):
+    with pytest.raises(BadInput, match="needs gold for"):
         sync_items(here.project, here.store)
 
 
@@ -177,7 +177,7 @@ def test_a_full_disk_is_told_once(crowd: Begin, caplog: pytest.LogCaptureFixture
     here.answer("a")
     told = [record.getMessage() for record in caplog.records]
     assert told == [
-        "the database does not answer: database or disk is full; workers are asked to try again",
+        "the database does not respond: database or disk is full; workers are asked to try again",
         "the database responds again",
     ]
 

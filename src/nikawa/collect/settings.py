@@ -167,35 +167,35 @@ TEMPLATE = """\
 # An annotation project of Nikawa. The server reads this file when it starts.
 title = {title}
 form = {form}
-language = {language}        # of the pages, until the worker chooses another: ja, ko or en
-address = ""                # where workers reach the server, such as https://label.example; empty: where it was started
+language = {language}        # default language of the pages: ja, ko or en
+address = ""                # public address of the server, such as https://label.example; empty: the address it listens on
 
 [assign]
 workers_per_item = {workers}
 lease_minutes = 30          # after this time the item goes to another worker
-order = "random"            # or "file"; random is another order for each worker
-one_per_group = false       # true: a worker sees one item only of each group (premise, paragraph, …)
-items_per_worker = 0        # 0: as many as there are
+order = "random"            # or "file"; "random" gives each worker a different order
+one_per_group = false       # true: a worker sees only one item of each group (premise, paragraph, …)
+items_per_worker = 0        # 0: no limit
 seed = 0
 
 [gold]                      # control items: gold.jsonl
-rate = 0.1                  # the share of control items among what a worker sees, while there are any
+rate = 0.1                  # share of control items among the items of a worker
 after = 5                   # number of control items to answer before the pass mark counts
-pass_mark = 0.7             # below this the worker is excluded; the answers stay, marked
+pass_mark = 0.7             # workers below this are excluded; their answers are kept and marked
 
-[pilot]                     # the trial before the main task: pilot.jsonl; an empty file means none
+[pilot]                     # trial before the main task: pilot.jsonl; an empty file means no trial
 pass_mark = 0.8
 
 [speed]
-min_seconds = 0             # an answer quicker than this is too quick; 0: none is
-share = 0.5                 # a worker with more quick answers than this share is excluded
-after = 10                  # answers before that counts
+min_seconds = 0             # answers faster than this are too fast; 0: no limit
+share = 0.5                 # a worker with a larger share of fast answers is excluded
+after = 10                  # number of answers before the share counts
 
 [pay]
 per_item = 0
 currency = "JPY"
 
-[crowd]                     # workers who come from a platform, with their id in the address
+[crowd]                     # workers from a crowdsourcing platform, with their id in the address
 join = false
 parameter = "worker"        # the name of the id in the address, such as PROLIFIC_PID or workerId
 completion_code = ""        # empty: each worker gets a different code
@@ -203,12 +203,12 @@ max_workers = 10000
 
 [limits]
 body_kilobytes = 256
-requests_per_second = 20    # of one worker
-reports_per_item = 2        # an item reported so often is set aside until the owner looks at it
+requests_per_second = 20    # per worker
+reports_per_item = 2        # an item with this many reports is set aside until the owner checks it
 comment_characters = 2000
 
 [adjudication]
-decisions = "override"      # what an owner decides is the gold whatever the votes; "ties": only where the rule makes none of them
+decisions = "override"      # a decision is the gold, whatever the votes; "ties": only if the rule makes no gold from the votes
 """
 
 
@@ -233,7 +233,7 @@ def format_settings(settings: Settings) -> str:
     for name, value in settings.options.items():
         key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
         lines.append(f"{key} = {_toml_value(value)}\n")
-    return f"{text}\n[form_settings]             # what the form takes\n{''.join(lines)}"
+    return f"{text}\n[form_settings]             # settings of the form\n{''.join(lines)}"
 
 
 def _toml_value(value: Any) -> str:

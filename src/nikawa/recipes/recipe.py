@@ -70,7 +70,7 @@ class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     answers: str = ""
     """A further folder of answers, such as people/ of another build."""
     decisions: Literal["", "override", "ties"] = ""
-    """What an owner's decisions do: override is gold whatever the votes, ties only where the rule makes none of them; empty: as the
+    """The effect of an owner's decisions: override makes them gold whatever the votes say, ties only if the votes give no gold; empty: as the
     project has it that took them, else override."""
 
 
@@ -79,7 +79,7 @@ class Kept(NamedTuple):
 
     example: Example
     rule: str = ""
-    """Why it passes, with particulars: the lineage of the released example tells it."""
+    """Why it passes, with details; stored in the lineage of the released example."""
     into: str = ""
     """The set it goes into; the first one the stage writes when empty."""
 
@@ -134,7 +134,7 @@ class Stage:
     writes: tuple[str, ...] = ()
     """The sets it fills; one of its own name when empty."""
     edition: int = 1
-    """Raised when the function comes to do something else, so that old results are computed again."""
+    """Increased when the function changes its results, so that old results are computed again."""
 
     @property
     def sets(self) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ def test_a_project_that_nobody_answered_yet(own: Own) -> None:
         .inner_text()
         .endswith("Agreement needs at least one item with two answers.")
     )
-    assert "No text to look at yet" in page.locator("#gate").inner_text()
+    assert "There are no texts to check yet" in page.locator("#gate").inner_text()
 
 
 def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:

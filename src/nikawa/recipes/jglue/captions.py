@@ -195,7 +195,7 @@ class Captions(Config, kw_only=True):
     similar_pairs: Positive = 16000
     """Pairs of captions of one image that are judged (JGLUE 3.2.2, step 1)."""
     similarity_workers: Positive = 5
-    """Workers who say how similar a pair is (step 1; Table 6 says 10, but all published scores are
+    """Workers who rate the similarity of a pair (step 1; Table 6 says 10, but all published scores are
     multiples of 0.2)."""
     similarity_variance: Annotated[float, Meta(gt=0)] = 1.0
     """Pairs whose answers vary by this or more are deleted (step 1): the mean squared distance from
@@ -203,20 +203,20 @@ class Captions(Config, kw_only=True):
     inference_workers: Positive = 10
     """Workers who judge an inference (steps 3 and 4)."""
     inference_votes: Positive = 6
-    """Equal answers an inference needs (steps 3 and 4)."""
+    """Minimum number of equal answers for an inference label (steps 3 and 4)."""
     contradicted_captions: NotNegative = 1800
     """Captions for which contradictions are written (step 4)."""
     contradictions: Positive = 4
     """Contradictions written for a caption (step 4)."""
     contradiction_writers: Positive = 1
-    """Workers who each write that many; the paper does not say how they are shared out."""
+    """Workers who each write this number; the paper does not say how they are distributed."""
     edit_distance: Annotated[float, Meta(gt=0)] = 0.75
     """Written pairs this far apart or more are deleted: Levenshtein over the longer text, with the
     final stop (step 4)."""
     removed: tuple[str, ...] = ()
     """Ids of pairs deleted manually; the paper deleted 12 of JSTS and 44 of JNLI."""
     split: str = "0.8,0.1,0.1"
-    """Sizes of train, dev and test; the published ones come to these shares."""
+    """Sizes of train, dev and test; the default gives the published shares."""
     split_by: Annotated[str, Meta(pattern="^(pair|image)$")] = "pair"
     """The unit that stays in one split: pair, as in the published files, or image, which keeps captions of dev
     and test out of train."""

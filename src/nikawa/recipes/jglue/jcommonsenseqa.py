@@ -181,8 +181,7 @@ class Jcqa(Config, kw_only=True):
     question_sets: Positive = 7500
     """Question sets drawn (step 1)."""
     analyser: str = "juman"
-    """The analyser that finds spelling variants: juman, whose dictionary the paper used (step 2), another
-    analyser, or none to fold width and kana alone."""
+    """The analyser that finds spelling variants: juman, whose dictionary the paper used (step 2), another analyser, or none to fold only width and kana."""
     synonym_workers: Positive = 3
     """Workers who look for synonyms (step 2); the paper does not say how many."""
     writers: Positive = 1
@@ -190,7 +189,7 @@ class Jcqa(Config, kw_only=True):
     distractors: Positive = 2
     """Distractors added to a question (step 4)."""
     distractor_writers: One = 1
-    """Workers who add them; the paper does not say how they are shared out."""
+    """Workers who add them; the paper does not say how they are distributed."""
     answerers: Positive = 3
     """Workers who answer a question (step 5)."""
     right: Positive = 2
@@ -198,7 +197,7 @@ class Jcqa(Config, kw_only=True):
     removed: tuple[str, ...] = ()
     """Ids of questions deleted manually; the paper deleted 14."""
     split: str = "0.8,0.1,0.1"
-    """Sizes of train, dev and test; the published ones come to these shares."""
+    """Sizes of train, dev and test; the default gives the published shares."""
 
 
 def take_triples(inputs: Inputs, config: Any) -> Outcomes:

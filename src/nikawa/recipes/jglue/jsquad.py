@@ -49,20 +49,20 @@ class Jsquad(Config, kw_only=True):
     """File of articles: JSON lines of {id, title, text, rank, url, licence}; paragraphs are lines
     of the text, rank 1 is the best (the order of the file without one)."""
     best: Positive = 10000
-    """Articles of the highest rank that are drawn from; the paper ranked by hyperlinks (JGLUE 3.3).
+    """Number of top-ranked articles to draw from; the paper ranked by hyperlinks (JGLUE 3.3).
     """
     articles_drawn: Positive = 822
-    """Articles drawn (JGLUE 3.3)."""
+    """Number of articles drawn (JGLUE 3.3)."""
     shortest: Positive = 19
-    """Characters of a paragraph, at least; the paper does not say, the shortest published one of
+    """Minimum number of characters of a paragraph; the paper does not say, the shortest published one of
     dev has 19."""
     longest: Positive = 896
-    """Characters of a paragraph, at most; the paper does not say, the longest published one of dev
+    """Maximum number of characters of a paragraph; the paper does not say, the longest published one of dev
     has 896."""
     writers: Positive = 1
     """Workers who write questions on a paragraph; the paper does not say."""
     questions: Positive = 4
-    """Questions each writes; the paper does not say, the published paragraphs of dev have 1 to 5,
+    """Number of questions per writer; the paper does not say, the published paragraphs of dev have 1 to 5,
     most of them 4."""
     further_answers: NotNegative = 2
     """Further answers to each question of dev and test, by as many workers (JGLUE 3.3)."""

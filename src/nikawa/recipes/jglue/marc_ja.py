@@ -42,14 +42,14 @@ class MarcJa(Config, kw_only=True):
     """File of reviews: the TSV of the Amazon reviews corpus, or JSON lines of {id, text, stars,
     url, licence}."""
     longest: Positive = 500
-    """Characters of a review, at most (the authors' converter)."""
+    """Maximum number of characters of a review (the authors' converter)."""
     split: str = "0.94,0.03,0.03"
     """Shares of train and of the reviews judged for dev and test (the authors' converter; about
     12,000 judged, JGLUE 3.1)."""
     workers: Positive = 10
     """Workers who judge a review of dev and test (JGLUE 3.1)."""
     votes: Positive = 7
-    """Equal answers a review needs (JGLUE 3.1)."""
+    """Minimum number of equal answers for a label (JGLUE 3.1)."""
 
 
 class Line(msgspec.Struct):

@@ -215,17 +215,17 @@ class Jsick(Config, kw_only=True):
     """English pairs: SICK's own table, jsick.tsv, or JSON lines of {id, premise, hypothesis, split,
     label, relatedness, url, licence}."""
     source_licence: str = ""
-    """Licence of the English pairs, where the file does not say."""
+    """Licence of the English pairs, if the file does not state it."""
     translators: One = 1
     """Translators of a sentence: one expert (JSICK 3.1)."""
     validators: Positive = 1
-    """Bilinguals who look at a translation; the paper does not say how many (3.1)."""
+    """Bilinguals who check a translation; the paper does not say how many (3.1)."""
     workers: Positive = 3
     """Workers who judge a pair (3.2)."""
     decimals: Annotated[int, Meta(ge=0, le=6)] = 1
     """Decimals of the mean relatedness; the released scores have one."""
     review: Annotated[str, Meta(pattern="^(all|ties)$")] = "all"
-    """What the authors look at: all pairs, as in the paper, or only the ties (3.2)."""
+    """Which pairs the authors review: all, as in the paper, or only the ties (3.2)."""
     adjudicators: Positive = 1
     """Answers to a pair on the authors' list: their consensus is one (3.2)."""
     tags: str = "jsick"

@@ -45,16 +45,16 @@ class KlueNer(Texts, kw_only=True):
     """The tagger that proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program
     (KLUE 3.4.1: BERT-CRF learned from another corpus)."""
     longest: Positive = 400
-    """Characters of a sentence, at most (3.4.1)."""
+    """Maximum number of characters of a sentence (3.4.1)."""
     workers: Positive = 1
     """Workers who correct the entities of a sentence; the paper does not say how many of its 51 saw
     each."""
     checkers: Positive = 2
     """Linguists who check what workers marked (3.4.1)."""
     correctors: Positive = 1
-    """Researchers who correct a sentence that was found wrong; the paper had six in all (3.4.1)."""
+    """Researchers who correct a sentence that was found wrong; the paper had six in total (3.4.1)."""
     inspectors: Positive = 1
-    """People who look whether persons named are public figures; the paper does not say how many."""
+    """People who check whether the named persons are public figures; the paper does not say how many."""
     split: str = "0.6774,0.1613,0.1613"
     """Sizes of train, dev and test (3.4.1: 21,008, 5,000, 5,000)."""
 

@@ -183,9 +183,9 @@ class KlueNli(Reviewed, kw_only=True):
     """File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style
     is formal or colloquial."""
     shortest: Positive = MIN_PREMISE_CHARS
-    """Characters of a premise, at least, blanks included (KLUE 3.3.1)."""
+    """Minimum number of characters of a premise, including blanks (KLUE 3.3.1)."""
     longest: Positive = MAX_PREMISE_CHARS
-    """Characters of a premise, at most (3.3.1)."""
+    """Maximum number of characters of a premise (3.3.1)."""
     propositions: bool = True
     """Whether questions, formulae, lists and sentences that do not end in a predicate are left out,
     by a rough rule (3.3.1 asks for declarative sentences with a predicate)."""
@@ -194,18 +194,18 @@ class KlueNli(Reviewed, kw_only=True):
     writers: One = 1
     """Workers who write hypotheses for a premise (3.3.1)."""
     hypotheses: Annotated[int, Meta(ge=3, le=3)] = 3
-    """Hypotheses a worker writes: that follows, contradicts, does neither, in this order (3.3.1).
+    """Number of hypotheses per worker: entailment, contradiction, neutral, in this order (3.3.1).
     """
     validators: Positive = 4
     """Further workers who label a pair (3.3.1)."""
     votes: Positive = 3
-    """Equal labels of the writer's and the validators' that make gold (3.3.1)."""
+    """Number of equal labels of writer and validators needed for gold (3.3.1)."""
     split: str = "0.8064,0.0968,0.0968"
     """Sizes of train, dev and test (3.3.1: 24,998, 3,000, 3,000; both from the lowest 20%)."""
     colloquial: Share = 0.4
     """Share of colloquial sources in dev and test (3.3.1)."""
     model: str = "char-linear"
-    """The model that sees hypotheses alone; the paper fine-tuned KLUE-RoBERTa-base (3.3.1), as
+    """The model that reads only hypotheses; the paper fine-tuned KLUE-RoBERTa-base (3.3.1), as
     encoder:PATH can."""
 
 

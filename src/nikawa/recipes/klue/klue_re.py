@@ -242,20 +242,20 @@ class KlueRe(Reviewed, kw_only=True):
     triples: str = ""
     """Knowledge base: subject, relation, object, tab-separated (step 4)."""
     co_occurrences: Positive = 10
-    """Sentences about the same two entities, at most (step 4; the paper does not say how many)."""
+    """Maximum number of sentences about the same two entities (step 4; the paper does not say how many)."""
     uniform: NotNegative = 1
-    """Pairs drawn by chance in each sentence (step 4; the paper does not say how many)."""
+    """Number of pairs drawn at random in each sentence (step 4; the paper does not say how many)."""
     workers: Positive = 3
     """Workers who label a pair (step 5)."""
     votes: Positive = 2
-    """Equal answers that make a label; other pairs are adjudicated. The available text of the paper ends before
+    """Number of equal answers needed for a label; other pairs are adjudicated. The available text of the paper ends before
     it says."""
     adjudicators: Positive = 1
     """People who decide on pairs without such a majority; the available text of the paper ends before it says."""
     correctors: One = 1
     """Workers who correct wrong boundaries of entities (step 3; the paper does not say how many)."""
     no_relation: Annotated[float, Meta(gt=0, le=1)] = 1.0
-    """Share of no_relation in the release, at most; 1 leaves the workers' own share."""
+    """Maximum share of no_relation in the release; 1 keeps the share of the workers' answers."""
     split: str = "0.6764,0.1618,0.1618"
     """Sizes of train, dev and test (Table 1: 32k, 8k, 8k; published: 32,470, 7,765, 7,766)."""
 

@@ -166,8 +166,7 @@ class KlueSts(Reviewed, kw_only=True):
     """File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence},
     or records."""
     translators: tuple[str, ...] = ()
-    """Commands that translate there and back, a line for a line (KLUE 3.2.1: over English); none
-    where lines bring their round_trip."""
+    """Commands for round-trip translation, one line per line (KLUE 3.2.1: through English); empty if the lines contain their round_trip."""
     round_trip_share: Share = 0.5
     """Share of the sentences without intent that are translated; the paper does not say."""
     rouge: Annotated[str, Meta(pattern="^[12L]$")] = "L"
@@ -176,11 +175,11 @@ class KlueSts(Reviewed, kw_only=True):
     """The units that it counts: words, characters, or the morphemes of an analyser; the paper does not say.
     """
     same_intent: Positive = 2
-    """Pairs of each intent, at most; the paper does not say."""
+    """Maximum number of pairs per intent; the paper does not say."""
     pairs: tuple[str, ...] = ("airbnb=7375", "policy=2956", "paraKQC=4538")
-    """Pairs that are rated, by corpus; all of a corpus that is not named (3.2.1)."""
+    """Number of pairs to rate per corpus; all pairs of corpora that are not listed (3.2.1)."""
     pilot: tuple[str, ...] = ()
-    """Ids of pairs used in a pilot, which are left out (3.2.1)."""
+    """Ids of pairs used in a pilot, which are skipped (3.2.1)."""
     workers: Positive = 7
     """Workers who rate a pair (3.2.1)."""
     least_r: Annotated[float, Meta(ge=-1, le=1)] = 0.80
@@ -188,7 +187,7 @@ class KlueSts(Reviewed, kw_only=True):
     least_alpha: Annotated[float, Meta(ge=-1, le=1)] = 0.20
     """Minimum nominal alpha with the others; other workers are excluded (3.2.1)."""
     ratings: Positive = 5
-    """Ratings a pair must be left with (3.2.1)."""
+    """Minimum number of ratings per pair after exclusions (3.2.1)."""
     deviation: Annotated[float, Meta(gt=0)] = 2.0
     """Pairs whose ratings have a larger standard deviation are deleted (3.2.1)."""
     split: str = "0.8824,0.0392,0.0784"
@@ -196,8 +195,7 @@ class KlueSts(Reviewed, kw_only=True):
     bins: Annotated[int, Meta(ge=2)] = 51
     """Bins of the scores over which dev and test are flat (3.2.1)."""
     paraphrase: Annotated[float, Meta(ge=0, le=5)] = 3.0
-    """Score from which a pair is a paraphrase, and from which little word overlap is preferred in
-    dev and test (3.2.1)."""
+    """Minimum score of a paraphrase; from this score on, dev and test prefer pairs with little word overlap (3.2.1)."""
     analyser: str = "ko"
     """The analyser for the words whose overlap is measured (3.2.1: MeCab); none for words separated by
     blanks."""

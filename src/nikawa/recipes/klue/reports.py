@@ -29,7 +29,7 @@ class Reviewed(Texts, kw_only=True):
     """Settings of recipes whose reported items are looked at once more."""
 
     reviewers: Positive = 1
-    """People who look at what workers reported; the paper does not say how many."""
+    """People who review items that workers reported; the paper does not say how many."""
 
 
 def is_report(answer: Any) -> bool:

@@ -71,8 +71,7 @@ class Texts(Config, kw_only=True):
     """Settings of every recipe that starts from text."""
 
     cleaning: bool = True
-    """Whether noise is taken off, and texts with personal data or too much of another script are
-    left out (KLUE 2.3)."""
+    """Whether to clean texts, and drop texts with personal data or too much of another script (KLUE 2.3)."""
 
 
 def take_texts(

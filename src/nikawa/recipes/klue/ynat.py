@@ -58,25 +58,25 @@ class Ynat(Reviewed, kw_only=True):
     until: Annotated[str, Meta(pattern=DAY)] = "2020-12-31"
     """Last day of publication (3.1.1)."""
     section: Positive = 10000
-    """Headlines drawn of each section (3.1.1)."""
+    """Number of headlines drawn per section (3.1.1)."""
     sections: tuple[str, ...] = ("스포츠=9000", "IT과학=11000")
-    """Sections of which another number is drawn (3.1.1)."""
+    """Sections with a different number of headlines (3.1.1)."""
     workers: Positive = 3
     """Workers who label a headline (3.1.1)."""
     topics: Positive = 3
-    """Topics a worker may rank (3.1.1)."""
+    """Maximum number of topics a worker may rank (3.1.1)."""
     undecided: Positive = 1
     """Minimum number of workers unable to decide for a headline to be dropped; the paper does not say how
     many."""
     votes: Positive = 2
-    """Workers whose first topic must be the same (3.1.1)."""
+    """Minimum number of workers with the same first topic (3.1.1)."""
     split: str = "0.715,0.1425,0.1425"
     """Shares of train, dev and test: the ratio of dev to test, and of how many the share unseen is
     taken (published: 45,678, 9,107, 9,107)."""
     after: Annotated[str, Meta(pattern=DAY)] = "2020-01-01"
     """First day of dev and test (3.1.1: headlines of 2020)."""
     unseen: Share = 0.1
-    """Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not
+    """Share of dev and test that is older but contains terms that train does not (3.1.1; the paper does not
     say how many)."""
     analyser: str = "none"
     """How terms are found for that: an analyser, or none for words separated by blanks."""
