@@ -129,7 +129,7 @@ def test_cures_name_keyword_arguments() -> None:
     def name(text: str) -> str:
         return name_keywords(text, nk.pair, PairOptions)
 
-    assert name("choose another folder with --out DIR") == "choose another folder: out=DIR"
+    assert name("choose another folder with --out DIR") == "choose another folder with out=DIR"
     assert name("pass --units characters or --units words") == (
         'pass units="characters" or units="words"'
     )
