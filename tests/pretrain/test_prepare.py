@@ -136,7 +136,7 @@ def test_nothing_is_written_where_nothing_is_left(tmp_path: Path) -> None:
         run(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     for wrong, said in (
-        (b"\n\n", ": holds no text"),
+        (b"\n\n", ": contains no text"),
         ("古い橋。\n".encode("cp932"), ", line 1: none of its lines can be read; .*iconv -f cp932"),
     ):
         path.write_bytes(wrong)
