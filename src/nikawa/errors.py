@@ -20,7 +20,7 @@ MAX_WHAT, MAX_CURE, MAX_PLACE, MAX_QUOTE = 200, 400, 240, 60
 """Maximum characters of a message's parts, so that the content of a file cannot flood the terminal."""
 MAX_LIST = 240
 """Characters after which a message stops listing names."""
-TORCH_EXTRAS = ("encoder", "lora", "all", "dev")
+TORCH_EXTRAS = ("encoder", "lora", "lm", "all", "dev")
 """Extras that install torch."""
 
 _BLANKS = " \t\n\r\v\f"

@@ -1,0 +1,45 @@
+"""A causal language model on this machine: `lm:PATH_OR_NAME`.
+
+Questions are those of `chat:`, with the same prompt files. Closed questions are answered by the
+log-likelihood of their options (`engine.py`), others by greedy generation (`generate.py`).
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from nikawa.models.base import Model, Predictor, Setup
+from nikawa.models.chat import list_shipped_files
+from nikawa.models.encoder.checkpoint import locate_checkpoint
+from nikawa.models.lm.settings import RUNTIME_SETTINGS, LmSettings
+from nikawa.records import Kind
+
+
+def make(setup: Setup) -> Predictor:
+    """The model; torch is loaded when it first answers."""
+    from nikawa.models.lm.model import LanguageModel
+
+    return LanguageModel(setup)
+
+
+def check_argument(source: str) -> None:
+    """Raise BadInput for a checkpoint that cannot be one."""
+    from nikawa.models.lm.checkpoint import check_language_model
+
+    check_language_model(source)
+
+
+MODELS = (
+    Model(
+        "lm",
+        "a causal language model on this machine",
+        get_args(Kind),
+        make,
+        settings=LmSettings,
+        argument="PATH_OR_NAME",
+        runtime_settings=RUNTIME_SETTINGS,
+        home=locate_checkpoint,
+        check_argument=check_argument,
+        shipped_files=list_shipped_files,
+    ),
+)
