@@ -136,7 +136,7 @@ def test_a_build_that_waits_names_reported_items(nikawa: Run, tmp_path: Path) ->
     assert (waiting.lacking, waiting.reported) == (1, (first,))
     config = str(tmp_path / "config.toml")
     words = ("build", "marc-ja", "--config", config, "--out", str(tmp_path / "out"))
-    assert f"workers reported {first}: decide or open again" in run_well(nikawa, *words)
+    assert f"workers reported {first}: decide or reopen" in run_well(nikawa, *words)
 
 
 def test_a_build_takes_a_folder_with_a_file_a_worker(nikawa: Run, tmp_path: Path) -> None:

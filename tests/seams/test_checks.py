@@ -204,7 +204,7 @@ def test_a_group_that_exceeds_the_parts_is_refused(nikawa: Nikawa) -> None:
     write_lines("two.jsonl", rows)
     done = nikawa("split", "two.jsonl", "--by", "stratified-groups", "--sizes", "0.5,0.5")
     assert done.returncode == 2
-    assert "the group 'a' holds 7 examples, more than any part" in done.stderr
+    assert "the group 'a' has 7 examples, more than any part" in done.stderr
     done = nikawa("split", "two.jsonl", "--by", "stratified-groups", "--sizes", "0.8,0.2")
     assert "test should have 2 examples, and the smallest group has 3" in done.stderr
 
