@@ -121,7 +121,7 @@ def read_triples(path: Path, language: str) -> Iterator[Example]:
 def fold_spelling(text: str) -> str:
     """A word without width, and with hiragana for katakana.
 
-    >>> folded("ネコ") == folded("ﾈｺ") == "ねこ"
+    >>> fold_spelling("ネコ") == fold_spelling("ﾈｺ") == "ねこ"
     True
     """
     plain = unicodedata.normalize("NFKC", text).casefold()

@@ -56,7 +56,7 @@ def tag_sentences(
 def drop_overlaps(spans: Iterable[Span]) -> list[Span]:
     """Spans that do not overlap, in the order of the text; of two that do, the longer stays.
 
-    >>> apart([Span(0, 2, "LC"), Span(0, 4, "OG"), Span(5, 7, "PS")])
+    >>> drop_overlaps([Span(0, 2, "LC"), Span(0, 4, "OG"), Span(5, 7, "PS")])
     [Span(start=0, end=4, label='OG'), Span(start=5, end=7, label='PS')]
     """
     kept: list[Span] = []
