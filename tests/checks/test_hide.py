@@ -432,7 +432,7 @@ def test_without_keys_the_error_says_what_is_missing() -> None:
         assert "--hidden --keys FILE" in printed
     status, printed = call("score", f"{OUT}:test", answers, "--keys", KEYS)
     assert status == 2
-    assert "say --hidden too" in printed
+    assert "also pass --hidden" in printed
 
 
 def test_registered_datasets_have_no_key_file() -> None:
@@ -465,7 +465,7 @@ def test_a_key_file_among_the_splits_is_named() -> None:
     lay_kind()
     hide()
     shutil.copy(KEYS, OUT / "mine.jsonl")
-    with pytest.raises(BadInput, match=r"mine.jsonl: is a key file.*take it out of the folder"):
+    with pytest.raises(BadInput, match=r"mine.jsonl: is a key file.*remove it from the folder"):
         load(str(OUT))
 
 
@@ -497,7 +497,7 @@ def test_a_changed_label_breaks_the_seal() -> None:
     hide()
     text = KEYS.read_text()
     Path("other.jsonl").write_text(text.replace('"entailment"', '"neutral"', 1))
-    with pytest.raises(BadInput, match="its seal does not fit"):
+    with pytest.raises(BadInput, match="its checksum does not match"):
         score_with(Path("other.jsonl"))
 
 
@@ -515,7 +515,7 @@ def test_what_is_no_key_file_is_refused(text: str) -> None:
     lay_kind()
     hide()
     Path("other.jsonl").write_text(text)
-    with pytest.raises(BadInput, match=r"other\.jsonl.*(no key file|is empty)"):
+    with pytest.raises(BadInput, match=r"other\.jsonl.*(not a key file|is empty)"):
         score_with(Path("other.jsonl"))
 
 
@@ -542,7 +542,7 @@ def test_the_key_file_of_another_dataset_is_refused() -> None:
     lay_kind()
     hide()
     api.hide_labels("tides:test", Path("second"), Path("second.jsonl"))
-    with pytest.raises(BadInput, match="knows none of the items"):
+    with pytest.raises(BadInput, match="has none of the items"):
         score_with(Path("second.jsonl"))
 
 
@@ -557,7 +557,7 @@ def test_keys_of_labels_that_were_hidden_anew_are_refused() -> None:
     shutil.rmtree("tides")
     lay(train=make_examples(make_inference, range(100, 130)), test=other)
     hide(keep_ids=True, keep_order=True, allow=("id", "order"))
-    with pytest.raises(BadInput, match="has another seal"):
+    with pytest.raises(BadInput, match="has a different checksum"):
         score_with(Path("old.jsonl"))
 
 
@@ -619,7 +619,7 @@ def test_only_what_hide_wrote_is_replaced() -> None:
         hide(overwrite=True)
     shutil.rmtree(OUT)
     KEYS.write_text("my notes\n")
-    with pytest.raises(BadInput, match="no key file"):
+    with pytest.raises(BadInput, match="not a key file"):
         hide(overwrite=True)
     assert KEYS.read_text() == "my notes\n"
 

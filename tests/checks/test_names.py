@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        ("Train", "splits 'train' and 'Train' are one file name on many systems"),
-        ("CON", "split 'CON' cannot be a file name: it is a device's on Windows"),
+        ("Train", "splits 'train' and 'Train' are the same file name on many systems"),
+        ("CON", "split 'CON' cannot be a file name: it is the name of a device on Windows"),
         ("a\\b", "it holds '"),
         (" x", "it begins with a blank"),
         ("x\u202ey", "U+202E"),
@@ -58,7 +58,7 @@ def test_the_name_of_the_dataset(name: str, folder: Path, nikawa: Nikawa) -> Non
     assert [one.where for one in findings] == ["card"]
     result = nikawa("data", "card", str(folder), "--overwrite", "--say", "licence=CC0")
     assert result.returncode == 2
-    assert "is no name of a dataset: it " in result.stderr
+    assert "cannot name a dataset: it " in result.stderr
 
 
 def test_names_that_are_fine(folder: Path) -> None:

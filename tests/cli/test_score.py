@@ -92,7 +92,9 @@ def test_detail_is_replaced_on_demand(answers: Path, tmp_path: Path) -> None:
 
 def test_detail_never_replaces_the_answers(answers: Path) -> None:
     before = answers.read_bytes()
-    with pytest.raises(BadInput, match="is an input file and would be overwritten; choose another name"):
+    with pytest.raises(
+        BadInput, match="is an input file and would be overwritten; choose another name"
+    ):
         run(
             "mini-ja-nli",
             str(answers),

@@ -134,7 +134,7 @@ def test_the_command_that_keys_draws(
     )
     with open_synced(tmp_path / "p") as (_, store):
         store.write(lambda db: db.execute("DELETE FROM meta WHERE key = ?", DRAWS))
-    for words, told in (((), "say --yes"), (("--yes",), "secret"), ((), "nothing changes")):
+    for words, told in (((), "pass --yes"), (("--yes",), "secret"), ((), "nothing changes")):
         assert told in nikawa("collect", "rekey", str(tmp_path / "p"), *words).stdout
     assert json.loads(nikawa("collect", "rekey", str(tmp_path / "p"), "--json").stdout) == {
         "project": str(tmp_path / "p"),

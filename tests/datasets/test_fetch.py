@@ -416,7 +416,9 @@ def test_a_redirection_to_nowhere(
     bring: Callable[..., Path], server: Server, naps: list[float], address: str
 ) -> None:
     server.plan = [address]
-    with pytest.raises(BadInput, match=r"redirects to an invalid address \(.*check --base") as caught:
+    with pytest.raises(
+        BadInput, match=r"redirects to an invalid address \(.*check --base"
+    ) as caught:
         bring()
     assert "\n" not in str(caught.value)
     assert naps == []

@@ -187,7 +187,8 @@ def test_runs_of_before_the_labels_were_hid_are_void(lay: Lay) -> None:
     with pytest.raises(BadInput, match="has changed since the run was planned"):
         compute_analyses([runs], options=AnalysisOptions(resamples=50))
     with pytest.raises(
-        BadInput, match=r"^runs/tides--.*since the run was planned .*; or report on the other runs only$"
+        BadInput,
+        match=r"^runs/tides--.*since the run was planned .*; or report on the other runs only$",
     ):
         load_task_runs(find_runs(["runs"]).results)
 

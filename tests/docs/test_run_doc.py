@@ -49,7 +49,7 @@ def test_the_page_runs_from_top_to_bottom(
         else:
             exec(compile(block, "docs/run.md", "exec"), space)
     assert "hypothesis only" in shown
-    assert "chosen among 2 on mini-ja:dev" in shown
+    assert "chosen from 2 on mini-ja:dev" in shown
     assert "trained on mini-ja:train+mini-ko:train" in shown
     assert "trained on my-data:chain" in shown
     assert "seen - unseen" in shown

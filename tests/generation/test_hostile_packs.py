@@ -82,7 +82,7 @@ def test_a_pack_cannot_have_a_name_that_no_dataset_has(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "pack")
     head = (pack / "pack.toml").read_text("utf-8").replace('"small"', '"a/../b"')
     (pack / "pack.toml").write_text(head, "utf-8")
-    with pytest.raises(BadInput, match=r"pack\.toml: 'a/../b' is no name of a dataset"):
+    with pytest.raises(BadInput, match=r"pack\.toml: 'a/../b' cannot name a dataset"):
         check_templates(str(pack))
 
 
@@ -106,10 +106,10 @@ def test_a_target_that_came_meanwhile_is_not_replaced(
     interrupt(pack, out, monkeypatch)
     (out / "train.jsonl").write_text("mine")
     options = GenerateOptions(chunk=50)
-    with pytest.raises(BadInput, match=r"train\.jsonl: exists already; move it away"):
+    with pytest.raises(BadInput, match=r"train\.jsonl: already exists; move it away"):
         generate(str(pack), out, options=options)
     unfinished_path(out, "train").unlink()
-    with pytest.raises(BadInput, match=r"exists already; move it away"):
+    with pytest.raises(BadInput, match=r"already exists; move it away"):
         generate(str(pack), out, options=options)
     assert (out / "train.jsonl").read_text() == "mine"
 
@@ -130,7 +130,7 @@ def test_links_in_the_target_lead_nowhere(tmp_path: Path, monkeypatch: pytest.Mo
         if name == ".chunk-0.unfinished":
             generate(str(pack), out, options=GenerateOptions(chunk=50, workers=2, overwrite=True))
         else:
-            with pytest.raises(BadInput, match="leads out of the folder"):
+            with pytest.raises(BadInput, match="leads out of the output folder"):
                 generate(str(pack), out, options=options)
         assert victim.read_bytes() == content
         (out / name).unlink(missing_ok=True)
@@ -148,7 +148,7 @@ def test_a_new_dataset_is_not_made_in_another_folder(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (elsewhere / "notes.txt").write_text("mine")
     (out / NEW_FOLDER).symlink_to(elsewhere)
-    with pytest.raises(BadInput, match="leads out of the folder"):
+    with pytest.raises(BadInput, match="leads out of the output folder"):
         generate(str(pack), out, options=GenerateOptions(seed=2, overwrite=True))
     assert names_below(elsewhere) == ["notes.txt"]
 

@@ -220,7 +220,7 @@ def test_other_settings_do_not_mix(
         make("a", seed=8, chunk=9)
     make("a", seed=8, overwrite=True)
     assert JOURNAL not in content(tmp_path / "a")
-    with pytest.raises(BadInput, match="holds a dataset already"):
+    with pytest.raises(BadInput, match="already contains a dataset"):
         make("a", seed=8)
 
 
@@ -578,7 +578,7 @@ def test_problems_that_come_twice_are_counted(make: Make, pack: Path, tmp_path: 
     command = ["generate", str(pack), "--out", str(tmp_path / "b"), "-n", "200", "-n", "test=0"]
     told = CliRunner().invoke(build(), command).output
     assert (
-        f"The same as another: {report.repeated['train']:,} of {len(texts):,} problems of train; add words"
+        f"Duplicates: {report.repeated['train']:,} of {len(texts):,} problems of train; add words"
         in told
     )
 
@@ -588,7 +588,7 @@ def test_what_a_total_does_not_reach_is_told(make: Make, pack: Path, tmp_path: P
     assert make("b", counts={"": 99}, per="total").asked == {}
     command = ["generate", str(pack), "--out", str(tmp_path / "c"), "-n", "100", "--per", "total"]
     told = CliRunner().invoke(build(), command).output
-    assert "train: 99 of the 100 problems asked for, 11 from each of 9 cells." in told
+    assert "train: 99 of the 100 requested problems, 11 from each of 9 cells." in told
 
 
 @pytest.mark.slow
@@ -623,7 +623,7 @@ def test_an_interruption_says_that_the_run_can_go_on(
         start_new_session=True,
     )
     assert done.returncode == 130
-    assert done.stderr == "nikawa: interrupted; the same command goes on from here\n"
+    assert done.stderr == "nikawa: interrupted; run the same command to resume\n"
     assert (
         generate(str(pack), tmp_path / "a", options=GenerateOptions(counts={"": 4000}))
         .splits["train"]

@@ -80,7 +80,7 @@ def test_a_lexicon_without_frames_says_why(text: Path, tmp_path: Path) -> None:
     told = CliRunner().invoke(build(), words).output
     assert "dropped: no frame: no case of the verb has 9 nouns" in told
     assert (
-        "without a frame: nothing can be generated from it. Give more text, or lower --min-nouns"
+        "it has no frame, so nothing can be generated from it. Pass more text, or lower --min-nouns"
         in told
     )
 

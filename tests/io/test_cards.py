@@ -46,7 +46,9 @@ def test_what_is_wrong_is_told_beside_it(tmp_path: Path) -> None:
     given = whole(languages="ja", workers_are="cats", license="CC0", colour="red")
     del given["licence"]
     said = complaint(tmp_path, given)
-    assert said.startswith("lacks licence; has unknown fields: 'license' (is it 'licence'?), 'colour'; ")
+    assert said.startswith(
+        "lacks licence; has unknown fields: 'license' (is it 'licence'?), 'colour'; "
+    )
     assert (
         "; languages: expected `array`, got `str`; workers_are: 'cats' is not one of persons, columns, "
         in said

@@ -95,7 +95,9 @@ def test_a_name_that_cannot(name: str, tmp_path: Path) -> None:
     "pair", [("Dev", "dev"), ("が", "か\u3099"), ("Straße", "STRASSE"), ("É", "e\u0301")]
 )
 def test_two_names_that_many_systems_take_for_one(pair: tuple[str, str]) -> None:
-    with pytest.raises(BadInput, match="are the same file name on many systems; rename one of them"):
+    with pytest.raises(
+        BadInput, match="are the same file name on many systems; rename one of them"
+    ):
         check_file_names(pair, "split")
     check_file_names(("カ", "ｶ", "か"), "split")  # no file system takes these for one
 

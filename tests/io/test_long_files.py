@@ -95,7 +95,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_repeat_far_apart_names_both_lines(tmp_path: Path, first: int) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(numbered(*range(100), first))
-    with pytest.raises(BadInput, match=f"line 101: the id '{first}' is already on line {first + 1}"):
+    with pytest.raises(
+        BadInput, match=f"line 101: the id '{first}' is already on line {first + 1}"
+    ):
         list(read_examples(path))
 
 

@@ -87,9 +87,11 @@ def test_a_mark_inside_a_file_is_told_with_what_takes_it_off(tmp_path: Path) -> 
     path.write_bytes(b"".join(BOM + row for row in rows))
     with pytest.raises(BadInput) as caught:
         list(read_examples(path))
-    said = f"{path}, line 2: begins with a byte order mark; only the whole file may; "
+    said = (
+        f"{path}, line 2: begins with a byte order mark; only the file itself may begin with one; "
+    )
     cure = r"sed -i 's/^\xEF\xBB\xBF//' FILE"
-    assert str(caught.value) == f"{said}{cure} takes it off every line"
+    assert str(caught.value) == f"{said}{cure} removes it from every line"
     subprocess.run(["bash", "-c", cure.replace("FILE", quote(str(path)))], check=True)
     assert [example.id for example in read_examples(path)] == ["0", "1"]
 

@@ -56,7 +56,7 @@ def test_links_of_a_run_lead_nowhere(name: str, tmp_path: Path) -> None:
     run, elsewhere = StoredRun(tmp_path / "run"), tmp_path / "elsewhere"
     (run.path / name).parent.mkdir(parents=True)
     (run.path / name).symlink_to(elsewhere)
-    with pytest.raises(BadInput, match="leads out of the folder"), run.locked():
+    with pytest.raises(BadInput, match="leads out of the output folder"), run.locked():
         pass
     assert not elsewhere.exists()
 

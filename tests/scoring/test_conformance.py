@@ -131,7 +131,7 @@ def test_unknown_group_fails_whole(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "is empty"),
-        ("{", "breaks off"),
+        ("{", "the JSON is incomplete"),
         ("[]", "contains no groups"),
         ("{}", "contains no groups"),
         ('{"metrics": []}', "contains no groups"),

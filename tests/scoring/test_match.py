@@ -84,7 +84,7 @@ def test_a_log_of_a_split_that_is_not_there(nikawa: Nikawa, harbour: Path, tmp_p
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = nikawa("score", str(harbour), str(path), "--partial")
     assert done.returncode == 2
-    assert "id '0' has other texts than in the split" in done.stderr
+    assert "id '0' has different texts in the split" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -100,4 +100,4 @@ def test_two_answers_to_one_item_refuse_a_log(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = nikawa("score", str(harbour), str(path), "--partial")
     assert done.returncode == 2
-    assert "id '0' has another answer on line 1" in done.stderr
+    assert "id '0' has a different answer on line 1" in done.stderr

@@ -89,7 +89,7 @@ def test_a_split_counts_the_ids_it_changes(nikawa: Run, tmp_path: Path) -> None:
     run_well(nikawa, "data", "card", str(folder))
     words = ("--by", "random", "--sizes", "0.5,0.5")
     printed = run_well(nikawa, "split", str(folder), *words)
-    assert "6 examples share their id with one of another split" in printed
+    assert "6 examples have an id that also occurs in another split" in printed
     assert json.loads(run_well(nikawa, "split", str(folder), *words, "--json"))["renamed"] == 6
     one = json.loads(run_well(nikawa, "split", f"{folder}:train", *words, "--json"))
     assert "renamed" not in one
@@ -276,7 +276,7 @@ def test_one_worker_of_a_tool_that_writes_a_file_each(nikawa: Run) -> None:
     assert "if each worker has a separate file, pass their folder" in alone.stderr
     assert "4 items, 2 workers" in run_well(nikawa, "agree", str(folder))
     unruled = nikawa("aggregate", str(folder))
-    assert "no rule is named that makes the gold; say --rule majority" in unruled.stderr
+    assert "the aggregation rule is missing; pass --rule majority" in unruled.stderr
 
 
 def test_blanks_of_a_decided_label_stay_in_the_sheet_of_decisions(

@@ -111,7 +111,7 @@ def test_columns_that_nobody_knows_are_asked_for(nikawa: Nikawa) -> None:
     write_lines("odd.jsonl", [{"eins": one, "zwei": two, "drei": la} for one, two, la in PAIRS])
     done = nikawa("data", "import", "odd.jsonl", "--out", "nli", "--kind", "inference")
     assert done.returncode == 2
-    assert "say --columns premise=COLUMN,hypothesis=COLUMN,label=COLUMN" in done.stderr
+    assert "pass --columns premise=COLUMN,hypothesis=COLUMN,label=COLUMN" in done.stderr
     assert "eins, zwei, drei" in done.stderr
     columns = "premise=eins,hypothesis=zwei,label=drei"
     report = import_report(nikawa, "odd.jsonl", "--out", "nli", "--columns", columns)
@@ -280,8 +280,8 @@ def test_what_is_exported_comes_back(nikawa: Nikawa) -> None:
     [
         ('{"id": "1", "text": "a", "label": "x"}\n{"id": "1", "text": "b", "label": "y"}\n', "id '1' occurs twice"),
         ('{"id": "1", "text": "", "label": "x"}\n', "line 1: the text (column 'text') is empty"),
-        ('{"id": "1", "inputs": {"text": "a"}}\n', "holds records already"),
-        ("[1, 2]\n", "line 1: holds no object"),
+        ('{"id": "1", "inputs": {"text": "a"}}\n', "already contains records"),
+        ("[1, 2]\n", "line 1: is not an object"),
         ("", "is empty"),
     ],
 )  # fmt: skip
@@ -339,11 +339,11 @@ def test_what_squad_says_of_articles_and_paragraphs_is_kept(nikawa: Nikawa) -> N
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"text": "橋", "label": "x", "gold_label": "y"}, "the label: label, gold_label; say --columns label=COLUMN"),
+        ({"text": "橋", "label": "x", "gold_label": "y"}, "the label: label, gold_label; pass --columns label=COLUMN"),
         ({"text": "橋", "label": "x", "Label": "y"}, "the label: label, Label"),
         ({"text": "橋", "category": "x", "sentiment": "y"}, "the label: category, sentiment"),
         ({"title": "橋", "content": "長い", "label": "y"}, "the text: title, content"),
-        ({"s_ja": "橋", "s_ko": "다리"}, "does not tell which kind of task it is; its columns are s_ja, s_ko"),
+        ({"s_ja": "橋", "s_ko": "다리"}, "does not determine the kind of task; its columns are s_ja, s_ko"),
         ({"text": "橋", "label": 1.0}, "line 1: the label (column 'label') is the number 1;"),
         ({"sentence1": "橋", "sentence2": "店", "label": 4}, "--kind similarity"),
         ({"id": {"a": 1}, "text": "橋", "label": "x"}, "line 1: the id is neither text nor a number"),
@@ -353,13 +353,13 @@ def test_what_squad_says_of_articles_and_paragraphs_is_kept(nikawa: Nikawa) -> N
         ({"question": "何", "choices": ["1", "0"], "label": "1"}, "the choice '1' is several of 2"),
         ({"context": "橋", "question": "何", "answer": "橋", "answer_start": -1}, "is not at -1 of the context"),
         ({"context": "橋", "question": "何", "answer": "橋", "answer_start": "0.5"}, "is not at 0.5 of the context"),
-        ({"context": "橋", "question": "何", "answers": {"text": ["橋"], "answer_start": []}}, "different length"),
-        ({"context": "橋", "question": "何", "title": 5, "answers": ["橋"]}, "the title (column 'title') is no text: 5"),
+        ({"context": "橋", "question": "何", "answers": {"text": ["橋"], "answer_start": []}}, "different numbers of answers"),
+        ({"context": "橋", "question": "何", "title": 5, "answers": ["橋"]}, "the title (column 'title') is not a text: 5"),
         ({"sentence": "橋", "subject_entity": {"start_idx": None, "end_idx": 0}, "object_entity": "橋", "label": "r"}, "the subject has no start and end"),
         ({"sentence": "橋", "subject_entity": {"start": -9, "end": 9}, "object_entity": "橋", "label": "r"}, "the subject is at -9 to 9 of 1 characters"),
         ({"text": "橋", "spans": [{"start": None, "end": 1, "label": "x"}]}, "line 1: a span has no start, end and label"),
         ({"text": "橋だ", "spans": [{"start": 0, "end": 1, "label": "x", "text": "だ"}]}, "but the text has '橋' there"),
-        ({"text": "橋だ", "tokens": ["橋", "よ"], "ner_tags": ["O", "O"]}, "the token 'よ' is not next in the text"),
+        ({"text": "橋だ", "tokens": ["橋", "よ"], "ner_tags": ["O", "O"]}, "the token 'よ' does not follow in the text"),
     ],
 )  # fmt: skip
 def test_doubts_and_odd_values_are_refused(
@@ -381,7 +381,7 @@ def test_answers_that_are_marked_as_others_mark_them(nikawa: Nikawa) -> None:
     report = import_report(nikawa, "b.jsonl", "--out", "b")
     assert (report["labels"], report["unlabelled"]) == ({"ok": 1, "true": 1}, 2)
     write_lines("n.jsonl", [{"text": "橋", "label": value} for value in (-1, 0, 1, 1, "")])
-    assert "-1=- where it means that there is none" in refusal(nikawa, "n.jsonl")
+    assert "-1=- if it means that the label is missing" in refusal(nikawa, "n.jsonl")
     report = import_report(nikawa, "n.jsonl", "--out", "n", "--labels", "-1=-,0=no,1=yes")
     assert (report["labels"], report["unlabelled"]) == ({"no": 1, "yes": 2}, 2)
     tagged = {"text": "橋 は長い", "tokens": ["橋", "は", "長い"], "ner_tags": ["O", "O", "B-X"]}
@@ -406,7 +406,7 @@ def test_values_inside_objects_and_names_with_commas(nikawa: Nikawa) -> None:
     write_lines("t.jsonl", [row])
     assert "--columns score=labels.NAME" in refusal(nikawa, "t.jsonl", "--columns", "score=labels")
     words = ("--columns", "score=labels.real", "--labels", "1.5=a")
-    assert "the answers of similarity are none" in refusal(nikawa, "t.jsonl", *words)
+    assert "similarity has no labels" in refusal(nikawa, "t.jsonl", *words)
     import_report(nikawa, "t.jsonl", "--out", "t", "--columns", "score=labels.real,group=a, b")
     example = read_lines("t/all.jsonl")[0]
     assert (example["gold"], example["group"]) == ({"score": 1.5}, "c")
@@ -416,13 +416,13 @@ def test_values_inside_objects_and_names_with_commas(nikawa: Nikawa) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ("meta.y=x", "meta.y=x is no new name of a column"),
-        ("meta.=x", "meta.=x is no new name of a column"),
-        ("meta.a=x,meta.b=x", "the column 'x' cannot be the meta.b too"),
-        ("text=text,meta.a=text", "the column 'text' cannot be the meta.a too"),
-        ("premise=text,hypothesis=text", "the column 'text' cannot be the hypothesis too"),
+        ("meta.y=x", "meta.y=x does not give the column a new name"),
+        ("meta.=x", "meta.=x does not give the column a new name"),
+        ("meta.a=x,meta.b=x", "the column 'x' cannot also be the meta.b"),
+        ("text=text,meta.a=text", "the column 'text' cannot also be the meta.a"),
+        ("premise=text,hypothesis=text", "the column 'text' cannot also be the hypothesis"),
         ("label=x+y", "the label has several columns: x, y"),
-        ("label=x,premise=text", "known to hold the hypothesis of inference"),
+        ("label=x,premise=text", "recognised column for the hypothesis of inference"),
         ("premise=text,choices=x+y", "no kind of task has the fields premise, choices"),
     ],
 )
@@ -468,7 +468,7 @@ def test_files_of_a_folder_are_one_split_each(nikawa: Nikawa) -> None:
         nikawa, write_folder("dev.jsonl", "valid.jsonl")
     )
     done = nikawa("data", "import", versions, "--out", versions, "--overwrite")
-    assert "is the table's own folder" in done.stderr
+    assert "is the folder of the table" in done.stderr
     assert read_lines(f"{versions}/train-v1.3.jsonl")[0]["text"] == "橋"
 
 

@@ -206,17 +206,17 @@ def test_documents_that_nobody_opened(nikawa: Run) -> None:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        (STUDIO / "entities.conll", "is CoNLL, which names neither items nor workers"),
+        (STUDIO / "entities.conll", "is CoNLL, which has no items and no workers"),
         (STUDIO / "several.json", "task 1: has several choices for 'topics'"),
-        (DOCCANO / "classification_fasttext" / "minsu.txt", "which names no items"),
+        (DOCCANO / "classification_fasttext" / "minsu.txt", "which has no items"),
         (DOCCANO / "texts", "minsu.jsonl, line 2: has 2 labels"),
         (
             DOCCANO / "spans_confirmed",
-            "line 1: marks a text in which offsets depend on what was counted",
+            "line 1: marks a text in which offsets depend on the unit",
         ),
         (DOCCANO / "BoundingBox", r"hanako.jsonl, line 1: marks a picture (bbox)"),
         (DOCCANO / "Segmentation", r"hanako.jsonl, line 1: marks a picture (segmentation)"),
-        (POTATO / "export" / "annotations.csv", "each label has a column of its own"),
+        (POTATO / "export" / "annotations.csv", "each label has its own column"),
     ],
     ids=lambda value: value.name if isinstance(value, Path) else "",
 )

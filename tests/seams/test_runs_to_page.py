@@ -136,7 +136,7 @@ def test_a_report_names_the_runs_that_are_not_finished(
     [half] = runs.glob("*途中*")
     (half / "done.json").unlink()
     made = nikawa("report", str(runs), "--out", str(tmp_path / "report"))
-    assert f"left out, not finished: {half.name} (1 run)" in made.stdout
+    assert f"skipped, not finished: {half.name} (1 run)" in made.stdout
     made = nikawa("report", str(runs), "--out", str(tmp_path / "again"), "--json")
     assert json.loads(made.stdout)["left_out"] == {"not finished": [half.name]}
 

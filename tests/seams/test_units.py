@@ -305,7 +305,7 @@ def test_keys_without_a_set_to_open_are_refused(birds: Nikawa, nikawa: Nikawa) -
     assert done.returncode == 2
     assert "none of these runs answered items whose labels the file has" in done.stderr
     done = nikawa("analyse", "runs", "--keys", "keys.jsonl")
-    assert (done.returncode, done.stderr.strip().startswith("nikawa: keys open hidden")) == (
+    assert (done.returncode, done.stderr.strip().startswith("nikawa: --keys needs --hidden")) == (
         2,
         True,
     )

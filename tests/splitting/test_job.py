@@ -143,7 +143,7 @@ def test_parts_of_another_split_are_left_out(viewed: Path, tmp_path: Path) -> No
         key=str,
     )
     said = CliRunner().invoke(build(), ["split", str(viewed)])
-    assert said.stdout.startswith("few-shot repeats train by design: left out\n")
+    assert said.stdout.startswith("few-shot repeats train by design: skipped\n")
     alone = split(f"{viewed}:few-shot", options=SplitOptions(sizes="0.5,0.5"))
     assert (alone.sizes, alone.views) == ({"train": 2, "test": 2}, {})
 
@@ -358,8 +358,8 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("colour=red", "a card has no 'colour'"),
-        ("name=a:b", "is no name"),
+        ("colour=red", "a card has no field 'colour'"),
+        ("name=a:b", "cannot name"),
         ("licence", "has no value"),
         ("workers_are=cats", "the card is not valid"),
     ],

@@ -171,5 +171,5 @@ def check_split_names(splits: Iterable[str], file: Path | None = None) -> None:
     check_file_names(names, "split", file=file)
     for name in names:
         if f"{name}.jsonl" in NOT_SPLITS:
-            what = f"the split {name!r} would have the file name {name}.jsonl, which is reserved"
+            what = f"split {name!r} would have the file name {name}.jsonl, which is reserved"
             raise BadInput(what, file=file, cure="rename the split")

@@ -131,7 +131,12 @@ def _workbook() -> bytes:
         ),
         ("x.txt", "entailment\nneutral\nneutral\r", 3, "ends in CR"),
         ("x.txt", "index\tprediction\n0\tneutral\n1\n", 3, "has no tab"),
-        ("x.txt", "index\tprediction\n0\tneutral\nb\tneutral\n", 3, "the index 'b' is not a number"),
+        (
+            "x.txt",
+            "index\tprediction\n0\tneutral\nb\tneutral\n",
+            3,
+            "the index 'b' is not a number",
+        ),
         ("x.txt", "index\tprediction\n1\ta\n2\tb\n3\tc\n", 4, "index 3 is past the 3 examples"),
         ("x.txt", "index\tprediction\n0\tneutral\n", None, "has 1 answers without ids"),
         (
@@ -140,7 +145,12 @@ def _workbook() -> bytes:
             3,
             "id '100' has a different answer on line 2",
         ),
-        ("x.txt", gzip.compress(GOOD.encode(), mtime=0), None, "is compressed, but does not end with .gz"),
+        (
+            "x.txt",
+            gzip.compress(GOOD.encode(), mtime=0),
+            None,
+            "is compressed, but does not end with .gz",
+        ),
         ("x.jsonl.gz", gzip.compress(GOOD.encode(), mtime=0)[:-9], None, "cannot be decompressed"),
         ("x.jsonl.zst", GOOD, None, "cannot be decompressed"),
         ("x.parquet", b"PAR1 and nothing", None, "is not Parquet"),

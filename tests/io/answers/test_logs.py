@@ -342,7 +342,9 @@ def test_inspect_damaged(complain: Complain) -> None:
     assert "holds no samples" in str(complain("log.eval", archive([])))
     broken = zstd_archive("samples/1.json", b"{").replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00")
     assert "is a damaged archive" in str(complain("log.eval", broken))
-    assert "the JSON is incomplete" in str(complain("log.eval", zstd_archive("samples/1.json", b"{")))
+    assert "the JSON is incomplete" in str(
+        complain("log.eval", zstd_archive("samples/1.json", b"{"))
+    )
     assert "sample 1: is not an object" in str(
         complain("log.eval", zstd_archive("samples/1.json", b"[]"))
     )

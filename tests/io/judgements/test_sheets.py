@@ -183,7 +183,10 @@ def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
             "\ntask,user,label\n1,ann,yes\n",
             "s.csv, line 1: is blank, but must have the names of the columns; write the header in the first line",
         ),
-        ("task,,label\n1,ann,x\n", "s.csv, line 1: column 2 has no name, perhaps because of a merged heading"),
+        (
+            "task,,label\n1,ann,x\n",
+            "s.csv, line 1: column 2 has no name, perhaps because of a merged heading",
+        ),
         ("task,user,user\n1,a,b\n", "s.csv, line 1: column 'user' occurs twice"),
         ("task,user,labels\n1,a,b\n", "line 1: column 'label' is missing; did you mean 'labels'?"),
         ("task,user,label\n1,ann\n", "s.csv, line 2: has 2 cells, but the heading has 3"),
@@ -250,4 +253,6 @@ def test_a_map_without_workers(tmp_path: Path) -> None:
 
 def test_times_that_are_none(tmp_path: Path) -> None:
     path = sheet(tmp_path, "task,user,label,sec\n1,a,b,soon\n")
-    assert "line 2: the time 'soon' is not a number of seconds" in refused(path, f"{LONG},seconds=sec")
+    assert "line 2: the time 'soon' is not a number of seconds" in refused(
+        path, f"{LONG},seconds=sec"
+    )

@@ -42,9 +42,7 @@ def test_offsets_in_utf16_units_are_told_by_the_text() -> None:
     assert (by_units.spans, by_units.is_utf16) == ([{"start": 2, "end": 4, "label": "PS"}], True)
     by_characters = place_spans([ForeignSpan(2, 4, "PS", "𠮷野")], [text])
     assert (by_characters.spans, by_characters.is_utf16) == (by_units.spans, False)
-    with pytest.raises(
-        ValueError, match="marks '𠮷野' at 1 to 3, where the text is different"
-    ):
+    with pytest.raises(ValueError, match="marks '𠮷野' at 1 to 3, where the text is different"):
         place_spans([ForeignSpan(1, 3, "PS", "𠮷野")], [text])
 
 
@@ -184,9 +182,7 @@ def test_labels_that_csv_joins(tmp_path: Path) -> None:
 
 def test_spans_of_a_text_with_emoji(tmp_path: Path) -> None:
     row = {"id": 1, "text": "🍣と佐伯", "label": [[3, 5, "PS"]]}
-    with pytest.raises(
-        BadInput, match=r"line 1: .* depend on the unit; pass --offsets utf16"
-    ):
+    with pytest.raises(BadInput, match=r"line 1: .* depend on the unit; pass --offsets utf16"):
         answers(opened(tmp_path / "ann.jsonl", row))
     ((*_, spans),) = answers(opened(tmp_path / "ann.jsonl", row, offsets="utf16"))
     assert spans == [{"start": 2, "end": 4, "label": "PS"}]
@@ -324,7 +320,9 @@ def test_argilla(tmp_path: Path) -> None:
     assert answers(reading) == [("a1", "u1", "label", "positive")]
     assert notes(reading) == {"draft responses": 1}
     emoji = {**record, "fields": {"text": "🐈と猫"}}
-    with pytest.raises(BadInput, match="record 1: marks a text in which offsets depend on the unit"):
+    with pytest.raises(
+        BadInput, match="record 1: marks a text in which offsets depend on the unit"
+    ):
         answers(opened(tmp_path / "r.json", [emoji]))
     emoji["responses"] = {
         "ner": [{"value": [{"start": 3, "end": 4, "label": "PS"}], "user_id": "u"}]

@@ -209,9 +209,7 @@ def check_label(text: str, path: Path, line: int) -> str:
     """The label, which must be one of three words."""
     if text not in LABELS:
         cure = suggest(text, LABELS)
-        raise BadInput(
-            f"label {text!r} is not one of the three", file=path, line=line, cure=cure
-        )
+        raise BadInput(f"label {text!r} is not one of the three", file=path, line=line, cure=cure)
     return text
 
 
