@@ -263,7 +263,7 @@ def measure_exact(name: str, checkpoint: Path, options: argparse.Namespace) -> N
 
 
 def compare_float32(name: str, checkpoint: Path, options: argparse.Namespace) -> None:
-    """Log-probabilities in float32, beside lm-eval's."""
+    """Log-probabilities in float32, compared with those of lm-eval."""
     task, shots, items = read_items(name, options)
     items = items[:200]
     asked = make_model(checkpoint, task, shots, dtype="float32")

@@ -70,7 +70,7 @@ def report(browser: str) -> None:
 
 
 def main() -> None:
-    """Write each picture beside this file."""
+    """Write each picture to the folder of this file."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("Chromium is not installed")

@@ -36,6 +36,10 @@ READ_BY_PEOPLE = (
 
 SUFFIXES = {".md", ".py", ".toml", ".html", ".j2", ".js", ".yml", ".ipynb"}
 
+GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)(?:#[^\S\n]+|>[^\S\n]+)?"
+"""What may be between two words of a phrase: blanks or one line break, and the mark of a comment or
+a quote. An empty line ends a phrase: a heading does not continue in the paragraph below it."""
+
 UNITS = (
     "item|example|worker|line|row|file|folder|cell|run|task|question|pair|text|sentence|token"
     "|character|node|core|process|split|dataset|model|label|annotator|judge|paper|page|word|seed"
@@ -113,8 +117,7 @@ def find_in_text(path: Path, text: str) -> Iterator[Stumble]:
     if path.suffix == ".py":
         text = keep_words(text)
     for pattern, instead in BANNED.items():
-        spaced = pattern.replace(" ", r"\s+(?:#\s+|>\s+)?")
-        for match in re.finditer(spaced, text, re.IGNORECASE):
+        for match in re.finditer(pattern.replace(" ", GAP), text, re.IGNORECASE):
             line = text.count("\n", 0, match.start()) + 1
             yield Stumble(path, line, " ".join(match[0].split()), instead)
 

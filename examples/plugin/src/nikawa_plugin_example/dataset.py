@@ -1,7 +1,7 @@
 """politeness-ja: is a Japanese sentence polite (です・ます) or plain?
 
-The files lie in this package, in `data/`: one record a line, as docs/records.md describes them. A dataset that users
-fetch themselves declares `repository` instead of `folder`.
+The files are in the folder `data/` of this package, with one record per line (see docs/records.md). A dataset that
+users download themselves declares `repository` instead of `folder`.
 """
 
 from __future__ import annotations
