@@ -791,6 +791,7 @@ class PerturbKeywords(TypedDict, total=False):
     inputs: str | Iterable[str] | None
     seed: int | None
     assume_eligible: bool | None
+    min_confidence: float | None
 
 
 class JobKeywords(TypedDict, total=False):
@@ -843,11 +844,13 @@ def perturb(
     inputs: str | Iterable[str] | None = None,
     seed: int | None = None,
     assume_eligible: bool | None = None,
+    min_confidence: float | None = None,
 ) -> MadeDataset | PerturbReport:
     """Apply operations (`swap`, `scramble`, `particles`, `width-full`, …) to a dataset; each example links to its parent.
 
     The result has one split per operation. `case` picks the case particle of an operation (`o`, `ni`, `de`; Korean: `eul`, `e`,
-    `eseo`). With `out`, the function writes the result to a records file or a dataset folder.
+    `eseo`). The `meta` of a rewritten example has the confidence of the rewrite; texts below `min_confidence` (default: 0.5) are
+    skipped. With `out`, the function writes the result to a records file or a dataset folder.
 
     >>> row = {"premise": "犬が骨を埋めた。", "hypothesis": "犬が骨を掘った。", "label": "neutral"}
     >>> perturb("swap", [row], case="o")[0].inputs["premise"]
@@ -876,6 +879,7 @@ def perturb(
             inputs=as_names(inputs),
             seed=seed,
             assume_eligible=assume_eligible,
+            min_confidence=min_confidence,
         )
         spec = files.dataset(dataset)
         try:

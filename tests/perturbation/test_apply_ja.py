@@ -41,6 +41,7 @@ def test_child_is_linked_to_its_parent(ipadic: Analyser) -> None:
         "effect": "neutral",
         "changed_inputs": "premise",
         "original_premise": "狐が笛を吹いている",
+        "confidence": 0.98,
     }
     assert FOX.inputs["premise"] == "狐が笛を吹いている"
 

@@ -246,7 +246,7 @@ class TestAugment:
         path = tmp_path / "sts.jsonl"
         inputs = {"sentence1": "狐が笛を吹く。", "sentence2": "笛"}
         write_records(path, [Example(id="1", inputs=inputs, gold={"score": 3.8})])
-        with pytest.raises(BadInput, match="no label to draw anew"):
+        with pytest.raises(BadInput, match="no label that could be redrawn"):
             perturb(
                 "swap-o", str(path), options=PerturbOptions(augment=1, out=tmp_path / "x.jsonl")
             )

@@ -58,14 +58,16 @@ def test_every_matching_clause_is_rewritten(rewritten: Rewritten) -> None:
         ("scramble-ni", "狐が丘の上にある小屋に入っている", "丘の上にある小屋に狐が入っている"),
         ("scramble-o", "狐は布で覆われた箱を運んでいる", "布で覆われた箱を狐は運んでいる"),
         ("scramble-o", "狐は尾が長い猫を追っている", "尾が長い猫を狐は追っている"),
-        # or takes the subject with it, as the published sets have it
-        ("scramble-de", "狐が布で覆われた箱を運んでいる", "布で狐が覆われた箱を運んでいる"),
-        ("scramble-ni", "狐が壁に描かれた絵を見ている", "壁に狐が描かれた絵を見ている"),
+        # the published sets move a phrase of the relative clause, which is wrong
+        ("scramble-de", "狐が布で覆われた箱を運んでいる", None),
+        ("scramble-ni", "狐が壁に描かれた絵を見ている", None),
+        # a later subject shows that both phrases belong to the relative clause
+        ("scramble-de", "狐が森で拾った箱は重い", "森で狐が拾った箱は重い"),
         # a noun clause is no relative clause
         ("scramble-o", "狐が笛を吹くのをやめている", "笛を狐が吹くのをやめている"),
     ],
 )
-def test_relative_clauses(rewritten: Rewritten, name: str, text: str, expected: str) -> None:
+def test_relative_clauses(rewritten: Rewritten, name: str, text: str, expected: str | None) -> None:
     assert rewritten(name, text) == expected
 
 

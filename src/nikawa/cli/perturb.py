@@ -79,6 +79,14 @@ def perturb(
         bool,
         typer.Option("--assume-eligible", help="Rewrite every text that can be rewritten."),
     ] = False,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="Refuse a particle rewrite below this confidence, from 0 to 1; default: 0.5.",
+            min=0,
+            max=1,
+        ),
+    ] = None,
     augment: Annotated[
         int | None, typer.Option(help="Write this many training additions of each kind.", min=1)
     ] = None,
@@ -113,6 +121,7 @@ def perturb(
         split=split,
         inputs=tuple(inputs or ()),
         assume_eligible=assume,
+        min_confidence=min_confidence,
         seed=seed,
         augment=augment,
         augment_gold=augment_gold.value,

@@ -1,14 +1,16 @@
-"""What the operations on case particles share in every language: scramble, swap or delete the
-particles of a clause.
+"""The part of the particle operations that all languages share: scramble, swap or delete the particles
+of a clause.
 
-A clause is `pre + [S p] + [X q] + post`: a subject with its particle p and, at once after it, an
-argument with the particle q of a case. All clauses of a sentence that match are rewritten:
+A clause is `pre + [S p] + [X q] + post`: a subject with its particle p and, directly after it, an
+argument with the particle q of a case. All clauses of a sentence that match and are sure enough are
+rewritten:
 
     scramble   pre X q S p post      the meaning stays
     swap       pre S q X p' post     p' is the particle of subjects
     delete     pre S X post
 
-A language says by `ParticleRules` what its clauses are and how one is rewritten.
+`ParticleRules` holds the rules of one language: how clauses are found and how one is rewritten. Each
+clause carries its doubts, and with them its confidence.
 
 Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity.
 TACL 10, section 5.
@@ -16,12 +18,17 @@ TACL 10, section 5.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from random import Random
 from typing import NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from nikawa.perturbation.base import (
+    CONFIDENCE,
     NO_TEXT,
     Effect,
     Perturbation,
@@ -41,12 +48,24 @@ NO_CLAUSE = "no subject with the case at once after it"
 """Why a text is not eligible in which no clause matches."""
 ONLY_PARTICLES = "only the particles are there"
 """Why a pair of particles with anything between them is not eligible."""
+CERTAIN = 0.98
+"""The confidence of a clause that nothing speaks against."""
+MIN_CONFIDENCE = 0.5
+"""The confidence below which a clause is not rewritten by default."""
 OPERATIONS: dict[str, tuple[Effect, str]] = {
     "scramble": ("keeps", "put the {q} phrase before the subject"),
     "swap": ("neutral", "exchange the particles of subject and {q} phrase"),
     "delete": ("neutral", "drop the particles of subject and {q} phrase"),
 }
 """Operation to its effect and its title."""
+
+
+class Doubt(NamedTuple):
+    """A reason why the two phrases may not be subject and argument of one predicate."""
+
+    reason: str
+    factor: float
+    """What the confidence is multiplied by; 0 where a rewrite would be wrong."""
 
 
 class Clause(NamedTuple):
@@ -57,8 +76,19 @@ class Clause(NamedTuple):
     """The token p."""
     argument: int
     """The token q."""
-    against: str
-    """Why it is not eligible, "" where it is."""
+    doubts: tuple[Doubt, ...] = ()
+    """Reasons against it; none where nothing speaks against it."""
+
+    @property
+    def confidence(self) -> float:
+        """How sure it is that both phrases belong to one predicate, from 0 to 1."""
+        return round(CERTAIN * prod(doubt.factor for doubt in self.doubts), 3)
+
+    @property
+    def reason(self) -> str:
+        """The strongest reason against it, "" where there is no reason."""
+        doubt = min(self.doubts, key=lambda doubt: doubt.factor, default=None)
+        return "" if doubt is None else doubt.reason
 
 
 class ParticleRules(Protocol):
@@ -76,11 +106,14 @@ class ParticleRules(Protocol):
         A text that may not is not worth an analysis.
         """
 
+    def repair(self, tokens: Tokens) -> Tokens:
+        """The analysis with known slips of the analyser corrected."""
+
     def find_clauses(self, tokens: Tokens, case: str) -> list[Clause]:
         """The clauses with a subject and then, at once, the case; they do not overlap."""
 
     def find_pair(self, tokens: Tokens, case: str) -> Clause | None:
-        """The first subject and the first argument in the case after it, whatever stands between."""
+        """The first subject and the first argument in the case after it, with anything between them."""
 
     def obstacle(self, text: str, tokens: Tokens, clause: Clause, operation: str) -> str:
         """Why the operation cannot be done to a clause at all, "" where it can."""
@@ -96,19 +129,24 @@ class ParticleOperation:
     rules: ParticleRules
     case: str
     operation: str
+    min_confidence: float = MIN_CONFIDENCE
 
     def find_reason(self, example: Example, analyser: Analyser) -> str:
-        """Why the text is not one to rewrite.
+        """Why the text is not rewritten.
 
-        The reason is "" if a clause has a subject and, right after it, the case.
+        The reason is "" if one clause has a subject and, directly after it, the case, and is sure
+        enough.
         """
         for text in changeable_inputs(example, INPUTS).values():
             if not self.rules.may_hold(text, self.case):
                 return NO_CLAUSE
-            tokens = analyse_text(text, analyser)
+            tokens = self.rules.repair(analyse_text(text, analyser))
+            clauses = self.rules.find_clauses(tokens, self.case)
             reasons = [
-                clause.against or self.rules.obstacle(text, tokens, clause, self.operation)
-                for clause in self.rules.find_clauses(tokens, self.case)
+                self.rules.obstacle(text, tokens, clause, self.operation)
+                if clause.confidence >= self.min_confidence
+                else clause.reason
+                for clause in clauses
             ]
             return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
         return NO_TEXT
@@ -118,43 +156,56 @@ class ParticleOperation:
         return not self.find_reason(example, analyser)
 
     def rewrite(self, example: Example, analyser: Analyser, rng: Random) -> Example | None:
-        """The example with its text rewritten; None where no subject is followed by the case.
+        """The example with its text rewritten and the confidence in its meta; None where no subject
+        is followed by the case.
 
-        Rewritten are the eligible clauses, else those that match, else the first pair of particles.
+        The operation rewrites the clauses that are sure enough. Without one, it rewrites
+        all clauses that match, else the first pair of particles.
         """
         rules, operation = self.rules, self.operation
         for name, text in changeable_inputs(example, INPUTS).items():
-            tokens = analyse_text(text, analyser)
+            tokens = rules.repair(analyse_text(text, analyser))
             clauses = rules.find_clauses(tokens, self.case)
             if not clauses:
                 pair = rules.find_pair(tokens, self.case)
                 clauses = [] if pair is None else [pair]
             clauses = [one for one in clauses if not rules.obstacle(text, tokens, one, operation)]
-            chosen = [clause for clause in clauses if not clause.against] or clauses
+            sure = [one for one in clauses if one.confidence >= self.min_confidence]
+            chosen = sure or clauses
             stretches = [rules.rewrite_clause(text, tokens, one, operation) for one in chosen]
-            return replace_inputs(example, {name: replace_stretches(text, stretches)})
+            changed = replace_inputs(example, {name: replace_stretches(text, stretches)})
+            if changed is None:
+                return None
+            confidence = min(clause.confidence for clause in chosen)
+            return replace(changed, meta={**changed.meta, CONFIDENCE: confidence})
         return None
+
+    def with_min_confidence(self, value: float) -> Perturbation:
+        """The perturbation of this operation with another threshold."""
+        operation = dataclasses.replace(self, min_confidence=value)
+        effect, title = OPERATIONS[self.operation]
+        return Perturbation(
+            name=f"{self.operation}-{self.case}",
+            language=self.rules.language,
+            inputs=INPUTS,
+            effect=effect,
+            title=title.format(q=self.rules.cases[self.case]),
+            eligible=operation.is_eligible,
+            why=operation.find_reason,
+            rewrite=operation.rewrite,
+            analysers=(self.rules.analyser,),
+            min_confidence=value,
+            with_min_confidence=self.with_min_confidence,
+        )
 
 
 def make_perturbations(rules: ParticleRules) -> tuple[Perturbation, ...]:
     """A perturbation for every operation and case of a language."""
-    perturbations = []
-    for name, (effect, title) in OPERATIONS.items():
-        for case, particle in rules.cases.items():
-            operation = ParticleOperation(rules, case, name)
-            perturbation = Perturbation(
-                name=f"{name}-{case}",
-                language=rules.language,
-                inputs=INPUTS,
-                effect=effect,
-                title=title.format(q=particle),
-                eligible=operation.is_eligible,
-                why=operation.find_reason,
-                rewrite=operation.rewrite,
-                analysers=(rules.analyser,),
-            )
-            perturbations.append(perturbation)
-    return tuple(perturbations)
+    return tuple(
+        ParticleOperation(rules, case, name).with_min_confidence(MIN_CONFIDENCE)
+        for name in OPERATIONS
+        for case in rules.cases
+    )
 
 
 def word_set(words: str) -> frozenset[str]:

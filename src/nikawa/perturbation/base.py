@@ -33,6 +33,8 @@ Stretch = tuple[int, int, str]
 
 RECIPE = "perturb"
 """The recipe that `Origin` names."""
+CONFIDENCE = "confidence"
+"""The name under which the `meta` of a rewritten example has the confidence of the rewrite."""
 NO_TEXT = "no text that nothing points into"
 """Why an example without a changeable text is not eligible."""
 _POINTERS = {"spans": "text", "answers": "context", "tree": "text"}
@@ -57,6 +59,10 @@ class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
     was."""
     analysers: tuple[str, ...] = ()
     """The analysers whose tags it reads, the best in front; empty: it reads none."""
+    min_confidence: float | None = None
+    """The confidence below which a text is refused; None: the operation is always sure."""
+    with_min_confidence: Callable[[float], Perturbation] | None = None
+    """The same operation with another threshold; None: it has no threshold."""
     why: Why | None = None
     """Why this example is not one to change, "" where it is; None: `eligible` is all there is.
     Never raises."""

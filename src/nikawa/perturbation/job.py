@@ -23,14 +23,20 @@ from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
 from nikawa.perturbation import Perturbation, apply, perturbations
-from nikawa.perturbation.selection import choose_perturbations, family_of, restrict_inputs
+from nikawa.perturbation.base import CONFIDENCE
+from nikawa.perturbation.selection import (
+    choose_perturbations,
+    family_of,
+    require_confidence,
+    restrict_inputs,
+)
 from nikawa.records import Dataset, Example, Record
 from nikawa.tables import ShownAsTables
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
 
 QUESTION = "label"
-"""The question whose gold is drawn anew where the meaning changed."""
+"""The question that gets a new label where the meaning changed."""
 
 
 class _Candidate(NamedTuple):
@@ -58,7 +64,7 @@ def draw_additions(
 
     `runs` are the operations, each with the split and child of all it rewrites. Where an operation
     changes the meaning, `gold` says which label its examples get: `random`, or `neutral`. Such
-    examples are drawn only if they have a label: a similarity score cannot be drawn anew.
+    examples are drawn only if they have a label: a similarity score cannot be drawn.
     """
     kinds: dict[str, Candidates] = {}
     labels: set[str] = set()
@@ -79,14 +85,14 @@ def draw_additions(
     if changes_meaning:
         if not labels:
             cure = "additions are for inference data with gold"
-            raise BadInput("the examples have no label to draw anew", cure=cure)
+            raise BadInput("the examples have no label that could be redrawn", cure=cure)
         if gold == "neutral" and "neutral" not in labels:
             what = f"no example is neutral; the labels are {', '.join(sorted(labels))}"
             raise BadInput(what, cure="leave --augment-gold out")
     for name, candidates in kinds.items():
         if len(candidates) < count:
             what = f"{count} additions of {name} are asked for, {len(candidates)} examples can be rewritten"
-            raise BadInput(what, cure="ask for fewer, or say --assume-eligible")
+            raise BadInput(what, cure="ask for fewer, or pass --assume-eligible")
     for candidates in kinds.values():
         drawn = nsmallest(count, candidates.values())
         for candidate in sorted(drawn, key=lambda candidate: (candidate.name, candidate.place)):
@@ -99,7 +105,7 @@ def _keyed_random(*words: object) -> Random:
 
 def _make_addition(candidate: _Candidate, labels: list[str], gold: str, seed: int) -> Example:
     """The training addition of a candidate: an id of its own and, where the meaning changed, a
-    label drawn anew.
+    new label.
     """
     child, name = candidate.child, candidate.name
     answers: dict[str, Any] = child.gold
@@ -129,6 +135,8 @@ class Sample(Record, frozen=True, kw_only=True):
     example: str
     before: str
     after: str
+    confidence: float | None = None
+    """How sure the rewrite is, from 0 to 1; None where the operation has no doubts."""
 
 
 class OperationReport(Record, frozen=True, kw_only=True):
@@ -146,6 +154,8 @@ class OperationReport(Record, frozen=True, kw_only=True):
     reasons: dict[str, int]
     """Why examples were skipped, the most frequent first."""
     samples: tuple[Sample, ...]
+    min_confidence: float | None = None
+    """The confidence below which texts were refused; None where the operation has no doubts."""
 
 
 class PerturbReport(ShownAsTables, Record, frozen=True, kw_only=True):
@@ -175,6 +185,9 @@ class PerturbOptions:
     """Rewrite every example that can be rewritten, eligible or not."""
     seed: int = 0
     """Decides what is drawn, together with the operation and the example's id."""
+    min_confidence: float | None = None
+    """The confidence, from 0 to 1, below which a particle operation refuses a text; None: its default
+    of 0.5."""
     augment: int | None = None
     """So many training additions of each kind instead of everything."""
     augment_gold: Literal["random", "neutral"] = "random"
@@ -255,7 +268,9 @@ class _Tally:
             before = str(child.meta[f"original_{name}"])
             after = str(child.inputs[name])
             if all(before != sample.before for sample in self.samples):
-                self.samples += (Sample(example=child.id, before=before, after=after),)
+                confidence = child.meta.get(CONFIDENCE)
+                sample = Sample(example=child.id, before=before, after=after, confidence=confidence)
+                self.samples += (sample,)
 
     def report(self, is_assumed: bool) -> OperationReport:
         """The counts; `is_assumed` where every example was taken for eligible."""
@@ -271,6 +286,7 @@ class _Tally:
             skipped=skipped,
             reasons=dict(reasons.most_common()),
             samples=self.samples,
+            min_confidence=self.perturbation.min_confidence,
         )
 
 
@@ -295,7 +311,9 @@ class _Job:
         known = perturbations(self.dataset.language).values()
         chosen = choose_perturbations(names, options.cases, known)
         if not chosen:
-            raise BadInput("no operation is named", cure="nikawa perturb lists them")
+            raise BadInput("no operation is named", cure="run `nikawa perturb` to list them")
+        if options.min_confidence is not None:
+            chosen = [require_confidence(one, options.min_confidence) for one in chosen]
         self.tallies = [_Tally(restrict_inputs(one, options.inputs)) for one in chosen]
         if options.inputs:
             pairs = open_stream(self.spec, data).pairs
@@ -410,7 +428,7 @@ def _make_dataset(parent: Dataset, splits: dict[str, tuple[Example, ...]]) -> Da
         title=f"{parent.card.title}, perturbed",
         languages=(parent.language,),
         description=f"Examples of {parent.name} rewritten by nikawa perturb, a split an operation, each linked to its parent.",
-        labels="Inherited from the parents; where the effect is neutral, nobody has judged the changed text yet.",
+        labels="Inherited from the parents; where the effect is neutral, the changed text has not been judged yet.",
         workers="no answers of their own",
         workers_are="none",
         problems=(

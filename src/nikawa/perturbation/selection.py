@@ -10,7 +10,13 @@ from random import Random
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
-from nikawa.perturbation.base import NO_TEXT, Perturbation, changeable_inputs, replace_inputs
+from nikawa.perturbation.base import (
+    CONFIDENCE,
+    NO_TEXT,
+    Perturbation,
+    changeable_inputs,
+    replace_inputs,
+)
 from nikawa.records import Example
 from nikawa.text import Analyser
 
@@ -84,6 +90,16 @@ def case_of(name: str) -> str:
     return name.partition("-")[2] if family_of(name) != name else ""
 
 
+def require_confidence(perturbation: Perturbation, value: float) -> Perturbation:
+    """The same operation, which refuses texts below this confidence; as it is where it has no doubts."""
+    if not 0 <= value <= 1:
+        raise BadInput(
+            f"the confidence {value} is not between 0 and 1", cure="pass a value such as 0.5"
+        )
+    change = perturbation.with_min_confidence
+    return perturbation if change is None else change(value)
+
+
 def restrict_inputs(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbation:
     """The same operation on these inputs alone, every one of them that can be changed; as it is
     without any.
@@ -112,12 +128,16 @@ def restrict_inputs(perturbation: Perturbation, inputs: Sequence[str]) -> Pertur
         chosen = {
             name: part for name, part in all_parts.items() if perturbation.eligible(part, analyser)
         }
-        texts = {}
+        texts, confidences = {}, []
         for name, part in (chosen or all_parts).items():
             changed = perturbation.rewrite(part, analyser, rng)
             if changed is not None:
                 texts[name] = str(changed.inputs[first])
-        return replace_inputs(example, texts) if texts else None
+                confidences += [changed.meta[CONFIDENCE]] if CONFIDENCE in changed.meta else []
+        result = replace_inputs(example, texts) if texts else None
+        if result is None or not confidences:
+            return result
+        return replace(result, meta={**result.meta, CONFIDENCE: min(confidences)})
 
     return replace(
         perturbation,

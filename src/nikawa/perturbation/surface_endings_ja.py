@@ -82,7 +82,7 @@ def change_endings(
     for end in _find_ends(tokens):
         try:
             ending = find_ending(tokens[max(0, end - MAX_TOKENS) : end])
-        except BadInput:  # a word whose class nobody knows
+        except BadInput:  # a word of an unknown class
             continue
         if ending is not None:
             count, new = ending
@@ -92,15 +92,15 @@ def change_endings(
 
 
 def _join_last(tokens: Tokens, count: int) -> str:
-    """The text of the last tokens; empty where nothing stands before them."""
+    """The text of the last tokens; empty if no token is before them."""
     if len(tokens) <= count:
         return ""
     return "".join(token.surface for token in tokens[-count:])
 
 
 def to_plain(tokens: Tokens) -> Ending:
-    """The plain words for a polite ending: 走ります to 走る, 猫です to 猫だ; None where there is none, or a
-    doubt.
+    """The plain words for a polite ending: 走ります to 走る, 猫です to 猫だ; None without such an
+    ending, or in doubt.
     """
     for count in (4, 2, 1):
         ending = _join_last(tokens, count)
@@ -145,7 +145,9 @@ def _find_verb(tokens: Tokens, verb: Token) -> tuple[str, str] | None:
 
 
 def to_polite(tokens: Tokens) -> Ending:
-    """The polite words for a plain ending: 走る to 走ります, 高くない to 高くありません; None where there is none."""
+    """The polite words for a plain ending: 走る to 走ります, 高くない to 高くありません; None without
+    such an ending.
+    """
     for count in (3, 2, 1):
         ending = _join_last(tokens, count)
         if ending in _POLITE_COPULAS and tokens[-count].ctype == "特殊・ダ":

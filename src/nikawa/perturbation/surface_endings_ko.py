@@ -44,11 +44,11 @@ class Statement(NamedTuple):
     """Where its sentence begins."""
     stem: int
     end: int
-    """The ending, after the stem and what stands between them (tense, honorific)."""
+    """The ending, after the stem and the tense or honorific between them."""
 
     @property
     def has_tense(self) -> bool:
-        """Whether a tense stands before the ending."""
+        """Whether a tense is before the ending."""
         return any(token.form in _TENSES for token in self.tokens[self.stem + 1 : self.end])
 
     @property
@@ -118,7 +118,7 @@ def _rewrite_statement(text: str, statement: Statement, style: str) -> Stretch |
         tag = f"{token.pos[0]}-{token.ctype}" if token.ctype else token.pos[0]
         parts.append((token.form, tag))
     if join_by_kiwi([*parts, (tokens[end].form, "EF")]) != text[start:stop]:
-        # The ending alone, where a tense written in full stands before it: 하였다, which Kiwi would join as 했다.
+        # The ending alone, if a tense written in full is before it: 하였다, which Kiwi would join as 했다.
         tense, ending = tokens[end - 1], tokens[end]
         is_tense = tense.pos[0] == "EP" and tense.form in _TENSES
         if not is_tense or ending.start < tense.end:

@@ -1,8 +1,7 @@
-"""Punctuation that may stand or be missing: the last full stop, and commas where nothing hangs on
-them.
+"""Optional punctuation: the last full stop, and commas that do not change the meaning.
 
-A Japanese comma goes where a particle stands before it and no kana after it (ここで、はきもの is not
-ここではきもの); a Korean one where a connective ending stands before it. One is put behind the first topic
+A Japanese comma is dropped if a particle is before it and no kana after it (ここで、はきもの is not
+ここではきもの), a Korean one if a connective ending is before it. A comma is added after the first topic
 は. Commas of lists and questions stay.
 """
 
@@ -53,7 +52,7 @@ def drop_stop(text: str, stop: str) -> str:
 def add_ja(text: str, analyser: Analyser) -> str:
     """The Japanese text with a comma after its first topic and a 。 at its end.
 
-    None is put in ではない, nor where a pause stands already.
+    ではない gets no comma, and neither does a topic that a pause follows already.
     """
     if "は" not in text:
         return add_stop(text, "。")
