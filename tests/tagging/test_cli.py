@@ -25,7 +25,7 @@ def test_the_table_by_split() -> None:
     assert row[:3] == ["Numerical", "NUM", "jsick"]
     assert sum(map(int, row[3:6])) == int(row[6]) > 10
     assert f"mini-ja: {len(load('mini-ja')):,} examples, " in done.stdout
-    assert "what the pack jsick lists; other words for the same stay untagged" in done.stdout
+    assert "The pack jsick finds only the words it lists; other words stay untagged" in done.stdout
     assert "stay untagged" not in nikawa("tag", "mini-ja", "--pack", "none").stdout
 
 
@@ -54,7 +54,7 @@ def test_a_table_for_a_paper() -> None:
 
 def test_packs_are_listed_and_checked() -> None:
     done = nikawa("tag", "--json")
-    assert [p["name"] for p in json.loads(done.stdout)] == ["jsick", "jsick-ko"]
+    assert [p["name"] for p in json.loads(done.stdout)] == ["ja", "jsick", "jsick-ko", "ko"]
     done = nikawa("tag", "--pack", "jsick")
     assert done.exit_code == 0
     assert "68 patterns, 0 faults" in done.stdout
@@ -70,7 +70,7 @@ def test_a_pack_whose_sentences_do_not_hold_is_status_1(tmp_path: Path) -> None:
     )
     done = nikawa("tag", "--pack", str(path))
     assert done.exit_code == 1
-    assert "1 patterns, 1 faults" in done.stdout
+    assert "1 pattern, 1 fault" in done.stdout
     assert "赤い/形容詞,自立,*,*" in done.stdout
 
 

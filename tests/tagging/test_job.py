@@ -122,7 +122,7 @@ def test_nothing_is_overwritten_and_that_is_said_first(pairs: Path, tmp_path: Pa
     out = tmp_path / "out.jsonl"
     out.write_text("mine", "utf-8")
     told: list[int] = []
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         tag(
             str(pairs),
             options=TagOptions(out=out),

@@ -154,6 +154,10 @@ def _head(pack: Pack) -> dict[str, Any]:
     return {**{name: getattr(pack, name) for name in names}, "patterns": len(pack.patterns)}
 
 
+def _format_field(value: str | bool) -> str:
+    return value if isinstance(value, str) else "yes" if value else ""
+
+
 def show_pack(name: str, json: bool) -> None:
     """Test a pack on its own sentences; exit status 1 if one fails."""
     from nikawa.tagging import check_pack, find_pack
@@ -163,8 +167,11 @@ def show_pack(name: str, json: bool) -> None:
     if json:
         print_json({**_head(pack), "faults": faults})
     else:
-        rows = [(p.tag, p.base, p.pos, p.before, p.after, p.hit, p.miss) for p in pack.patterns]
-        print_table(("tag", "base", "pos", "before", "after", "hit", "miss"), rows)
+        columns = ["tag", "base", "pos", "before", "after", "hit", "miss"]
+        if any(p.earlier or p.later or p.cancel for p in pack.patterns):
+            columns[5:5] = ["earlier", "later", "cancel"]
+        rows = [[_format_field(getattr(p, name)) for name in columns] for p in pack.patterns]
+        print_table(columns, rows)
         for fault in faults:
             echo(f"{fault.tag} {fault.base} {fault.pos}: {fault.what}  [{fault.analysis}]")
         echo(

@@ -10,16 +10,26 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from nikawa.errors import BadInput
 from nikawa.records import Example, Record
 from nikawa.tagging.pack import Pack, Pattern
-from nikawa.tagging.terms import ANY, Choice, Term, alternatives, parse_choice, parse_terms
+from nikawa.tagging.terms import (
+    ANY,
+    Choice,
+    Term,
+    alternatives,
+    meet_terms,
+    parse_choice,
+    parse_terms,
+)
 from nikawa.text import Analyser, Token, analyser
 
 Tagger = Callable[[Example, Analyser], set[str]]
 """What finds the phenomena of an example."""
+SENTENCE_ENDS = frozenset("。．.！？!?\n")
+"""Morphemes that end the sentence in which `earlier` and `later` look."""
 BATCH_SIZE = 256
 """Examples whose texts are analysed together."""
 
@@ -44,30 +54,49 @@ class TaggedExample:
 
 @dataclass(frozen=True)
 class _Rule:
-    """A pattern that one look-up does not decide: it has neighbours, or open ends."""
+    """A pattern that depends on other morphemes, or that has open ends."""
 
     pattern: Pattern
     base: Choice
     pos: Choice
     before: tuple[Term, ...]
     after: tuple[Term, ...]
+    earlier: tuple[Term, ...]
+    later: tuple[Term, ...]
 
     def fits(self, tokens: Sequence[Token], place: int) -> bool:
         token = tokens[place]
         return (
             token.base in self.base
             and token.tag in self.pos
-            and _meet(self.before, tokens, place - len(self.before))
-            and _meet(self.after, tokens, place + 1)
+            and meet_terms(self.before, tokens, place - 1, -1)
+            and meet_terms(self.after, tokens, place + 1, 1)
+            and (not self.earlier or _meet_anywhere(self.earlier, tokens, place, -1))
+            and (not self.later or _meet_anywhere(self.later, tokens, place, 1))
         )
 
 
-def _meet(terms: tuple[Term, ...], tokens: Sequence[Token], first: int) -> bool:
-    last = len(tokens)
-    return all(
-        term.meets(tokens[place] if 0 <= place < last else None)
-        for place, term in enumerate(terms, start=first)
-    )
+def _meet_anywhere(
+    terms: tuple[Term, ...], tokens: Sequence[Token], place: int, step: Literal[1, -1]
+) -> bool:
+    """Whether each term is met somewhere in the sentence; a negated one nowhere."""
+    sentence: list[Token] = []
+    place += step
+    while 0 <= place < len(tokens):
+        token = tokens[place]
+        if step == -1 and token.surface in SENTENCE_ENDS:
+            break
+        sentence.append(token)
+        if token.surface in SENTENCE_ENDS:  # belongs to the sentence: a question mark counts
+            break
+        place += step
+    for term in terms:
+        if term.negated:
+            if not all(term.meets(token) for token in sentence):
+                return False
+        elif not any(term.meets(token) for token in sentence):
+            return False
+    return True
 
 
 class PackTagger:
@@ -80,12 +109,17 @@ class PackTagger:
         self._rules: dict[str, list[_Rule]] = defaultdict(list)
         """First character of the base form to rules; those that begin with anything are under the
         empty string."""
+        self._cancels: dict[str, list[_Rule]] = defaultdict(list)
+        """Tag to the rules that take it away."""
         for pattern in pack.patterns:
             bases = alternatives(pattern.base)
-            if pattern.before or pattern.after or ANY in pattern.base or ANY in pattern.pos:
-                before, after = parse_terms(pattern.before), parse_terms(pattern.after)
+            context = (pattern.before, pattern.after, pattern.earlier, pattern.later)
+            if any(context) or pattern.cancel or ANY in pattern.base or ANY in pattern.pos:
                 choices = parse_choice(pattern.base), parse_choice(pattern.pos)
-                rule = _Rule(pattern, *choices, before, after)
+                rule = _Rule(pattern, *choices, *(parse_terms(terms) for terms in context))
+                if pattern.cancel:
+                    self._cancels[pattern.tag].append(rule)
+                    continue
                 for first in sorted({base.removesuffix(ANY)[:1] for base in bases}):
                     self._rules[first].append(rule)
                 continue
@@ -117,6 +151,8 @@ class PackTagger:
 
     def tags(self, tokens: Sequence[Token]) -> set[str]:
         """The phenomena of one analysed text."""
+        if self._cancels:
+            return {match.pattern.tag for match in self.matches(tokens)}
         tags: set[str] = set()
         known = self._sets.get
         for token in tokens:
@@ -130,20 +166,38 @@ class PackTagger:
     def matches(self, tokens: Sequence[Token]) -> list[Match]:
         """Every pattern found in one analysed text, with its place, in the order of the text."""
         matches = []
-        for token in tokens:
+        for place, token in enumerate(tokens):
             for pattern in self._exact.get(token.base, {}).get(token.pos, ()):
-                matches.append(Match(pattern, token.start, token.end))
+                if self._find_cancel(pattern.tag, tokens, place) is None:
+                    matches.append(Match(pattern, token.start, token.end))
         matches += self._match_rules(tokens)
         distinct = {(match.start, match.end, id(match.pattern)): match for match in matches}
         return sorted(distinct.values(), key=lambda match: (match.start, match.end))
+
+    def cancelled(self, tokens: Sequence[Token]) -> list[Match]:
+        """Every pattern that takes a tag away in one analysed text, with its place."""
+        return [
+            Match(rule.pattern, token.start, token.end)
+            for place, token in enumerate(tokens)
+            for rules in self._cancels.values()
+            for rule in rules
+            if rule.fits(tokens, place)
+        ]
 
     def _match_rules(self, tokens: Sequence[Token]) -> Iterator[Match]:
         rules = self._rules
         open_ended = rules.get("", ())
         for place, token in enumerate(tokens):
             for rule in (*rules.get(token.base[:1], ()), *open_ended):
-                if rule.fits(tokens, place):
+                if not rule.fits(tokens, place):
+                    continue
+                if self._find_cancel(rule.pattern.tag, tokens, place) is None:
                     yield Match(rule.pattern, token.start, token.end)
+
+    def _find_cancel(self, tag: str, tokens: Sequence[Token], place: int) -> _Rule | None:
+        """The rule that takes the tag away from this morpheme."""
+        rules = self._cancels.get(tag, ())
+        return next((rule for rule in rules if rule.fits(tokens, place)), None)
 
 
 def tagger(pack: Pack) -> PackTagger:
@@ -226,10 +280,10 @@ class PackFault(Record, frozen=True, kw_only=True):
 
 
 def check_pack(pack: Pack, by: Analyser | None = None) -> list[PackFault]:
-    """Every fault of a pack: each pattern must match its `hit`, and its tag be absent from its
-    `miss`.
+    """Every fault of a pack.
 
-    A pattern without sentences is a fault too.
+    Each pattern must match its `hit`, and its `miss` must not get the tag. A pattern that cancels
+    must match its `hit`, and its `miss` must get the tag. A pattern without sentences is a fault too.
     """
     pack_tagger, reader = PackTagger(pack), by or analyser(pack.analyser)
     pack_tagger.check(reader)
@@ -239,14 +293,17 @@ def check_pack(pack: Pack, by: Analyser | None = None) -> list[PackFault]:
             faults.append(_fault(pattern, "has no hit or no miss"))
             continue
         tokens = reader.analyse(pattern.hit)
-        if all(match.pattern is not pattern for match in pack_tagger.matches(tokens)):
+        find = pack_tagger.cancelled if pattern.cancel else pack_tagger.matches
+        if all(match.pattern is not pattern for match in find(tokens)):
             faults.append(_fault(pattern, f"does not match its hit {pattern.hit}", tokens))
         tokens = reader.analyse(pattern.miss)
         patterns = [match.pattern for match in pack_tagger.matches(tokens)]
-        wrong = next((other for other in patterns if other.tag == pattern.tag), None)
-        if wrong is not None:
-            what = f"its miss {pattern.miss} bears the tag by {wrong.base}"
+        other = next((other for other in patterns if other.tag == pattern.tag), None)
+        if other is not None and not pattern.cancel:
+            what = f"its miss {pattern.miss} gets the tag by {other.base}"
             faults.append(_fault(pattern, what, tokens))
+        if other is None and pattern.cancel:
+            faults.append(_fault(pattern, f"its miss {pattern.miss} does not get the tag", tokens))
     return faults
 
 

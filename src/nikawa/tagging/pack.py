@@ -49,10 +49,17 @@ class Pattern(Record, frozen=True, kw_only=True, omit_defaults=True):
     """
     after: str = ""
     """The same for the morphemes right after."""
+    earlier: str = ""
+    """Terms that morphemes earlier in the sentence must meet, in any order and place; `!` says that
+    none may."""
+    later: str = ""
+    """The same for morphemes later in the sentence."""
+    cancel: bool = False
+    """Whether a match takes the tag away from this morpheme instead of giving it."""
     hit: str = ""
     """A sentence the pattern must match."""
     miss: str = ""
-    """A look-alike that must not bear the tag."""
+    """A similar sentence that must not get the tag; for a pattern that cancels, one that gets it."""
 
 
 class Pack(Record, frozen=True, kw_only=True):
@@ -218,10 +225,11 @@ def _spell_out_pattern(
             f"there is no tag {pattern.tag!r}", path, suggest(pattern.tag, pack.tags), line
         )
     try:
-        parse_terms(f"{pattern.before} {pattern.after}")
+        parse_terms(f"{pattern.before} {pattern.after} {pattern.earlier} {pattern.later}")
         for base in alternatives(pattern.base):
             for pos in alternatives(pattern.pos):
-                yield pattern.tag, base, pos, pattern.before, pattern.after
+                context = (pattern.before, pattern.after, pattern.earlier, pattern.later)
+                yield (pattern.tag, base, pos, *context)
     except ValueError as problem:
         raise _fault(str(problem), path, GUIDE, line) from None
 

@@ -1,10 +1,14 @@
-"""The small language of patterns: `a|b` is either, a final `...` is "begins so", `!base/pos` is
-"not this one".
+"""The pattern language of tag packs.
+
+`a|b` matches either, a final `...` matches any continuation, `!base/pos` matches anything else. A term
+that ends in `+` matches one or more morphemes in a row, one that ends in `?` matches one or none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from nikawa.text import Token
 
@@ -13,6 +17,8 @@ ANY = "..."
 any other."""
 EITHER = "|"
 NOT = "!"
+MANY = "+"
+OPTIONAL = "?"
 
 
 @dataclass(frozen=True)
@@ -33,11 +39,34 @@ class Term:
     base: Choice
     pos: Choice
     negated: bool = False
+    count: str = ""
+    """`+` for one or more in a row, `?` for one or none, empty for exactly one."""
 
     def meets(self, token: Token | None) -> bool:
         """Whether the morpheme fits."""
         fits = token is not None and token.base in self.base and token.tag in self.pos
         return fits is not self.negated
+
+
+def meet_terms(
+    terms: tuple[Term, ...], tokens: Sequence[Token], place: int, step: Literal[1, -1]
+) -> bool:
+    """Whether the morphemes from `place` on meet the terms.
+
+    `step` is 1 to read forwards and -1 to read backwards; the terms are in text order either way.
+    A term with `+` or `?` takes as many morphemes as it can and does not give any back.
+    """
+    last = len(tokens)
+    for term in terms if step == 1 else reversed(terms):
+        fits = term.meets(tokens[place] if 0 <= place < last else None)
+        if not fits and term.count == OPTIONAL:
+            continue
+        if not fits:
+            return False
+        place += step
+        while term.count == MANY and 0 <= place < last and term.meets(tokens[place]):
+            place += step
+    return True
 
 
 def alternatives(text: str) -> list[str]:
@@ -60,12 +89,14 @@ def parse_choice(text: str) -> Choice:
 
 
 def parse_terms(text: str) -> tuple[Term, ...]:
-    """The terms of `한|두/MM 개/NNB`, parted by white space; the last `/` parts base and tag."""
+    """The terms of `한|두/MM 개/NNB`: white space separates terms, the last `/` base and tag."""
     terms = []
-    for word in text.split():
+    for term in text.split():
+        count = term[-1] if term[-1] in (MANY, OPTIONAL) else ""
+        word = term.removesuffix(count)
         negated = word.startswith(NOT) and not word.startswith(f"{NOT}/")
         base, _, pos = word.removeprefix(NOT if negated else "").rpartition("/")
         if not base or not pos:
-            raise ValueError(f"{word!r} is not of the form base/pos")
-        terms.append(Term(parse_choice(base), parse_choice(pos), negated))
+            raise ValueError(f"{term!r} is not of the form base/pos")
+        terms.append(Term(parse_choice(base), parse_choice(pos), negated, count))
     return tuple(terms)

@@ -47,5 +47,10 @@ def sentences(
 
         return split_by_rules(text, JAPANESE_RULES, newline)
     from nikawa.text.sentences_ko import RULES as KOREAN_RULES
+    from nikawa.text.sentences_ko_endings import split_at_endings
 
-    return split_by_rules(text, KOREAN_RULES, newline)
+    return [
+        part
+        for sentence in split_by_rules(text, KOREAN_RULES, newline)
+        for part in split_at_endings(text, sentence, KOREAN_RULES)
+    ]

@@ -15,41 +15,71 @@ _STOPS = "。｡！？!?‼⁇⁈⁉"
 """Marks that end a sentence unless something goes on."""
 _LAUGHED = "(?:笑|爆笑|苦笑|泣|汗|怒|涙|爆)"
 _ASIDE = f"[（(]{_LAUGHED}[）)]"
-_TAIL = rf"(?:[{_STOPS}…‥〜～~{EMOJI}]|{_ASIDE}|[wｗ]+(?![A-Za-z0-9]))*"
+_EYES = r"\^＾∀ωДд▽∇´｀;；_＿><＞＜≧≦TＴ*＊°"
+_FACE = rf"(?=[^（）()]{{0,11}}[{_EYES}])[{_EYES}`oOｏＯ0・･￣ー皿艸\-‐'゜ﾟ.．≡=＝｡。, 　]{{2,12}}[）)][/／ﾉノ♪☆]*"
+"""The rest of a face such as (^o^)/ after its opening bracket."""
+_NOT_LAUGHING = "(?![いうえおっわみ顔声話劇止納点覧])"
+"""After 笑 as a remark: not the verb, not a compound."""
+_TAIL = rf"(?:[{_STOPS}…‥〜～~{EMOJI}]|{_ASIDE}|[（(]{_FACE}|[wｗ]+(?![A-Za-z0-9])|(?<=[！？!?])笑+{_NOT_LAUGHING})*"
 _OPENING, _CLOSING = '「『（(［[【〈《〔“｢"', '」』）)］]】〉》〕”｣"'
 _BRACKETS = re.escape(_OPENING + _CLOSING)
 # One class first, so that the search skips to it at the speed of C; what may follow depends on it.
 _EVENTS = re.compile(
-    rf"[{_STOPS}.．…‥・wｗ{EMOJI}\n{_BRACKETS}](?:"
-    rf"(?<=[{_STOPS}]){_TAIL}|(?<=[.．…‥])[.．…‥]*|(?<=・)・+|(?<=[wｗ])[wｗ]+(?![A-Za-z0-9])|(?<=[{EMOJI}])[{EMOJI}]*"
-    rf"|(?<=[（(]){_LAUGHED}[）)][wｗ]*|(?<=[{_BRACKETS}])|(?<=\n)\s*)"
+    rf"[{_STOPS}.．…‥・wｗ笑{EMOJI}\n{_BRACKETS}](?:"
+    rf"(?<=[{_STOPS}]){_TAIL}|(?<=[.．…‥])[.．…‥]*|(?<=・)・+|(?<=[wｗ])[wｗ]+(?![A-Za-z0-9])|(?<=[たすいるだねよわぞんー〜～]笑)笑*{_NOT_LAUGHING}|(?<=[{EMOJI}])[{EMOJI}]*"
+    rf"|(?<=[（(])(?:{_LAUGHED}[）)][wｗ]*|{_FACE})|(?<=[{_BRACKETS}])|(?<=\n)\s*)"
 )
 _PAIRS = dict(zip(_OPENING, _CLOSING, strict=True))
 """Opening bracket or quote to its closing one."""
 
 _GOES_ON = re.compile(
-    r"\s*(?:[とはがをにのでもやへか、，,。｡．！？!?…）)」』ー]|って|など|だ|です|から|まで|より|ば[か]?り|な[のんらど]|みたい|らし|風|的)"
+    # particles, unless they begin an adverb, a conjunction or an interjection (とても, でも, はい)
+    r"\s*(?:と(?!ても|にかく|りあえず|ころで)|は(?![いぁじやっ])|が(?!ん|っ)|に(?!ほん|ゃ)|の(?!んびり)"
+    r"|で(?!も|き|しょ)|も(?!う|っと|し|の|ち)|や(?![っばるらめ])|へ(?!え|ぇ|ー)|か(?![わなっ])"
+    r"|[を、，,。｡．！？!?…）)」』ー]|って|など|だ(?!から|けど|って)|です|から|まで|より|ば[か]?り"
+    r"|な(?:の|ん(?![でてか])|ら|ど)|みたい|らし|風|的|または|あるいは|もしくは|および|及び)"
 )
+_PARTICLE = r"[をのは](?=[一-龠ァ-ヶA-Za-zＡ-Ｚａ-ｚ])"
+"""A particle before a word begins no sentence: the mark belongs to a name (モーニング娘。のライブ)."""
+_IN_NAME = re.compile(_PARTICLE)
+_TO = r"と(?!ても|にかく|ころ|りあえず|もかく|もあれ|もに|んで|はいえ|なると|すると|き|ある|おく|うとう|っても)"
+_SPACED_TO = r" と(?:言|い[っう]|思|叫|書|聞|声|呼)"
 _QUOTED = re.compile(
-    r"[、，,]|って|などと|なんて|と(?!ても|にかく|ころ|りあえず|もかく|もあれ|もに|んで|はいえ|なると|すると|き)"
+    rf"[、，,]|って|などと|なんて|{_PARTICLE}|[がに](?=[一-龠ァ-ヶA-Za-zＡ-Ｚａ-ｚ])|の(?=[あ-ん])(?!んびり)|{_TO}|{_SPACED_TO}"
+    # cries in a row that one と takes up: なぜ？どうして？という疑問
+    rf"|(?:[^。｡！？!?\n「」『』（）()、，\s]{{1,18}}[！？!?]+){{1,4}}(?:って|などと|なんて|{_TO})"
 )
+# 「行くの？」「行かない。」と言い合う
+_QUOTES_IN_ROW = re.compile(r"(?:「[^「」\n]{0,12}」){1,4}(?:と(?!は)|って|など)")
+_SPEAKER_ACTS = re.compile(r"[^。｡！？!?\n「」、]{1,12}?[がは]")
+_REPORTED = re.compile(
+    r"[^。｡！？!?\n「」]{0,60}?(?:いっ[たて]|いいまし|うな[っり]|わめ|聞[いきく]|言[っうい]|尋ね|訊|問[いう]|叫[びんぶ]"
+    r"|つぶや|呟|答え[たる]|ささや|囁|声|怒鳴|呼[びんぶ]|笑[いっう]|続け|返し|話[しす]|語[っり]|頷|うなず)"
+)
+"""A clause that says who spoke: 「何時？」彼は眠そうに聞いた."""
 _QUERY = re.compile(r"[A-Za-z0-9_.%-]*[=&/]")
 _STRAY_CLOSE = re.compile(r"[」』）)］\]】〉》〕”｣’]*")
+_NAMES = re.compile(
+    "つのだ☆ひろ|らき☆すた|うたの☆プリンス|ハロー！プロジェクト|ラブライブ！"
+    "|(?:モーニング娘|ゲスの極み乙女)。(?=[のはがをにとも'’])"
+)
+"""Names with a mark in them."""
+MAX_NAME_CHARS = 12
 _FINAL = frozenset("たすいうくぐつぬぶむるだねよなわぞさんまかせえれけっッーあ。！？!?…〜～笑)）")
 """Last characters of final forms, after which laughter or an emoji ends a sentence."""
-_NAMES = ("モーニング娘", "Yahoo", "ヤフー")
-"""Names with a mark in them: モーニング娘。, Yahoo!"""
+_YAHOO = ("Yahoo", "ヤフー")
 
 
 def find_end(text: str, start: int, mark: re.Match[str]) -> int:
     """Where the sentence that begins at `start` ends by this mark, or -1 where it goes on."""
     at, end = mark.span()
     first = text[at]
+    if first in "☆！。" and is_in_name(text, start, at):
+        return -1
     if first in "。｡":
-        in_name = text.endswith(_NAMES[0], start, at) and text[end : end + 1] in "のはがをにとも"
-        return -1 if in_name else _skip_closers(text, end)
+        return -1 if _IN_NAME.match(text, end) else _skip_closers(text, end)
     if first in "！？!?‼⁇⁈⁉":
-        if text.endswith(_NAMES[1:], start, at) or _QUOTED.match(text, end):
+        if text.endswith(_YAHOO, start, at) or _QUOTED.match(text, end):
             return -1
         if first in "!?":
             before, after = text[at - 1 : at], text[end : end + 1]
@@ -65,9 +95,19 @@ def find_end(text: str, start: int, mark: re.Match[str]) -> int:
     if end - at == 1 and first in _BRACKETS:
         return -1
     # Laughter, emoji and （笑） end a sentence after a final form, unless a particle or a mark follows.
-    if at <= start or text[at - 1] not in _FINAL or end == len(text):
+    before = text[at - 1]
+    if first in "（(" and before in "＼\\m" and at - 1 > start:  # the arms of a face
+        before = text[at - 2]
+    is_final = before in _FINAL or (before == "草" and first in "wｗ")
+    if at <= start or not is_final or end == len(text):
         return -1
     return -1 if _GOES_ON.match(text, end) else end
+
+
+def is_in_name(text: str, start: int, at: int) -> bool:
+    """Whether the mark at `at` belongs to a name."""
+    nearby = _NAMES.finditer(text, max(start, at - MAX_NAME_CHARS), at + MAX_NAME_CHARS)
+    return any(name.start() <= at < name.end() for name in nearby)
 
 
 def _skip_closers(text: str, end: int) -> int:
@@ -100,7 +140,13 @@ def find_end_after_pair(text: str, start: int, opening: int, closing: int) -> in
     if bracket not in '「“｢"' or _GOES_ON.match(text, end):
         return -1
     after = text[end : end + 1]
-    return end if last in "。｡" or after.isspace() or (after and after in "「“｢") else -1
+    if after and after in "「“｢":
+        return -1 if _QUOTES_IN_ROW.match(text, end) else end
+    if last in "。｡" or after.isspace():
+        return end
+    # a cry, and then somebody else acts: 「危ない！」運転手が踏み込んだ
+    is_whole = is_blank(text, start, opening) and _SPEAKER_ACTS.match(text, end)
+    return end if is_whole and not _REPORTED.match(text, end) else -1
 
 
 RULES = SentenceRules(_EVENTS, _PAIRS, find_end, find_end_after_pair)

@@ -30,8 +30,16 @@ _QUOTED = re.compile(
     r",|이?라(?:고|는|며|면|던|기|니|[ ,])|이?란[ ,]|하(?:고|며|는|면서)|고[ ,]|며[ ,]|는[ ,]|[은을를가과와의도]\s"
 )
 _QUOTED_APART = re.compile(
-    r"\s+(?:이?라(?:고|는|며|면|던)|라\s|이?란\s|하(?:고|며|는|면서|였|자)|했|고\s|며\s|등\s|같은|처럼|말했|말한|말하|외[쳤치]|물었|답했)"
+    r"\s+(?:이?라(?:고|는|며|면|던)|라\s|이?란\s|하(?:고|며|는|면서|였|자|다가)|했|고\s|며\s|등\s|같은|처럼|말했|말한|말하|외[쳤치]|물었|답했)"
 )
+_CRIES_QUOTED = re.compile(
+    r"(?: ?[^.!?\n\"'“”‘’]{1,15}[!?]+){0,3} (?:하(?:고|며|는|면서|던|기에)|라(?:고|는|며|면서|던)|이?라는|이?란|등)(?:\s|$)"
+)
+"""Cries that a verb takes up: 왜? 어째서? 하는 의문."""
+_REPORTED = re.compile(
+    r"\s+[^.!?\n\"'“”‘’]{1,40}?(?:물었|말했|외쳤|답했|소리쳤|중얼거렸|생각했|속삭였|덧붙였|불렀|고함쳤)(?:다|습니다|어요)[.]"
+)
+"""A clause that says who spoke: "몇 시야?" 그가 물었다."""
 _QUERY = re.compile(r"[A-Za-z0-9_.%-]*[=&/]")
 _FINAL = frozenset("다요죠까")
 """Last syllables of final endings."""
@@ -41,6 +49,8 @@ _FINAL_LOOSE = frozenset("다요죠까네어아지임음함용당야군걸")
 """With those of chats, before laughter (갔어ㅋㅋ)."""
 _LIST_MARKS = frozenset("가나다라마바사ㄱㄴㄷㄹㅁㅂㅅ")
 """What numbers the items of a list: 가. 나. 다."""
+_AMOUNT = re.compile(r"(?:\d:\d\d|\d,\d{3}|(?<![\d.])\d+\.\d+)$")
+_AFTER_AMOUNT = re.compile(r"\s+[가-힣(\"'“‘]")
 _LATIN_WORD = re.compile(r"[A-Za-z.]+$")
 _ABBREVIATION = re.compile(
     "mr|mrs|ms|dr|prof|st|vs|etc|no|vol|fig|inc|ltd|co|corp|jr|sr|ph|cf|pp|ed|al"
@@ -59,7 +69,11 @@ def find_end(text: str, start: int, mark: re.Match[str]) -> int:
     if run.strip(".…‥"):
         # ? and !, unless a quotation or a link goes on
         after = text[end : end + 1]
-        if after in ("=", "&", "/", "%") or _QUOTED.match(text, end):
+        if (
+            after in ("=", "&", "/", "%")
+            or _QUOTED.match(text, end)
+            or _CRIES_QUOTED.match(text, end)
+        ):
             return -1
         is_latin = after.isascii() and after.isalnum()
         if is_latin and (before.isascii() or _QUERY.match(text, end)):
@@ -94,11 +108,13 @@ def find_end_at_stop(text: str, start: int, at: int, end: int) -> int:
     """
     before = text[at - 1]
     if before.isdigit():
-        return -1
+        is_amount = _AMOUNT.search(text, max(start, at - 12), at) and _AFTER_AMOUNT.match(text, end)
+        return end if is_amount else -1
     if before.isascii() and before.isalpha():
         latin = _LATIN_WORD.search(text, max(start, at - 12), at)
         word = latin.group().lower() if latin else ""
-        if len(word) < 2 or "." in word or _ABBREVIATION.fullmatch(word):
+        is_unit = bool(word) and text[max(at - len(word) - 1, 0)].isdigit()
+        if (len(word) < 2 and not is_unit) or "." in word or _ABBREVIATION.fullmatch(word):
             return -1
     if _is_gap(text, end):
         is_list_mark = at - start < 8 and text[start:at].strip() in _LIST_MARKS
@@ -117,6 +133,8 @@ def find_end_after_pair(text: str, start: int, opening: int, closing: int) -> in
     """Where a sentence ends after a closed pair of brackets or quotes, or -1."""
     end, last, bracket = closing + 1, text[closing - 1], text[opening]
     if last not in ".!?…。！？" or not _is_gap(text, end) or _QUOTED_APART.match(text, end):
+        return -1
+    if bracket in _QUOTES and _REPORTED.match(text, end):
         return -1
     return end if bracket in _QUOTES or is_blank(text, start, opening) else -1
 

@@ -1,0 +1,34 @@
+"""The general packs on judged sentences: tests/cases/tags.jsonl, written and judged for this test.
+
+The half `tuning` was read while the packs were written; the half `held` was only scored.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nikawa.tagging import find_pack, tagger
+from nikawa.text import analyser
+
+CASES = Path(__file__).parents[1] / "cases" / "tags.jsonl"
+EXACT = {"tuning": 0.98, "held": 0.96}
+"""Least share of sentences whose tags are exactly the judged ones."""
+
+
+@pytest.mark.parametrize("half", EXACT)
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_a_general_pack_finds_the_tags_a_reader_gives(language: str, half: str) -> None:
+    pack = find_pack(language)
+    pack_tagger, reader = tagger(pack), analyser(pack.analyser)
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    cases = [row for row in rows if (row["language"], row["half"]) == (language, half)]
+    wrong = [
+        (row["id"], row["text"], sorted(tags), row["tags"])
+        for row in cases
+        if (tags := pack_tagger.tags(reader.analyse(row["text"]))) != set(row["tags"])
+    ]
+    assert len(cases) > 90
+    assert 1 - len(wrong) / len(cases) >= EXACT[half], wrong
