@@ -792,6 +792,7 @@ class PerturbKeywords(TypedDict, total=False):
     seed: int | None
     assume_eligible: bool | None
     min_confidence: float | None
+    parser: str | None
 
 
 class JobKeywords(TypedDict, total=False):
@@ -845,12 +846,13 @@ def perturb(
     seed: int | None = None,
     assume_eligible: bool | None = None,
     min_confidence: float | None = None,
+    parser: str | None = None,
 ) -> MadeDataset | PerturbReport:
     """Apply operations (`swap`, `scramble`, `particles`, `width-full`, …) to a dataset; each example links to its parent.
 
     The result has one split per operation. `case` picks the case particle of an operation (`o`, `ni`, `de`; Korean: `eul`, `e`,
     `eseo`). The `meta` of a rewritten example has the confidence of the rewrite; texts below `min_confidence` (default: 0.5) are
-    skipped. With `out`, the function writes the result to a records file or a dataset folder.
+    skipped. `parser="ginza"` also skips Japanese texts that GiNZA reads otherwise. With `out`, the function writes the result to a records file or a dataset folder.
 
     >>> row = {"premise": "犬が骨を埋めた。", "hypothesis": "犬が骨を掘った。", "label": "neutral"}
     >>> perturb("swap", [row], case="o")[0].inputs["premise"]
@@ -880,6 +882,7 @@ def perturb(
             seed=seed,
             assume_eligible=assume_eligible,
             min_confidence=min_confidence,
+            parser=parser,
         )
         spec = files.dataset(dataset)
         try:

@@ -87,6 +87,12 @@ def perturb(
             max=1,
         ),
     ] = None,
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help="Refuse particle rewrites that this parser reads otherwise: ginza (Japanese); default: none."
+        ),
+    ] = None,
     augment: Annotated[
         int | None, typer.Option(help="Write this many training additions of each kind.", min=1)
     ] = None,
@@ -122,6 +128,7 @@ def perturb(
         inputs=tuple(inputs or ()),
         assume_eligible=assume,
         min_confidence=min_confidence,
+        parser=parser,
         seed=seed,
         augment=augment,
         augment_gold=augment_gold.value,

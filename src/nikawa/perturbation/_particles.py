@@ -27,6 +27,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
+from nikawa.errors import BadInput
 from nikawa.perturbation.base import (
     CONFIDENCE,
     NO_TEXT,
@@ -40,7 +41,8 @@ from nikawa.perturbation.base import (
     replace_stretches,
 )
 from nikawa.records import Example
-from nikawa.text import Analyser
+from nikawa.text import Analyser, Token
+from nikawa.text import analyser as load_analyser
 
 INPUTS = ("premise", "sentence1", "text")
 """The first of these that an example holds is rewritten."""
@@ -50,6 +52,10 @@ ONLY_PARTICLES = "only the particles are there"
 """Why a pair of particles with anything between them is not eligible."""
 CERTAIN = 0.98
 """The confidence of a clause that nothing speaks against."""
+OTHER_PARSE = "the parser gives the two phrases different predicates"
+"""Why a clause is not sure that a dependency parser reads otherwise."""
+PARTICLE_RELATIONS = ("case", "mark", "cop", "fixed", "dep")
+"""Relations of a particle to its noun in Universal Dependencies."""
 MIN_CONFIDENCE = 0.5
 """The confidence below which a clause is not rewritten by default."""
 OPERATIONS: dict[str, tuple[Effect, str]] = {
@@ -99,6 +105,8 @@ class ParticleRules(Protocol):
     """The analyser whose tags the rules read."""
     cases: Mapping[str, str]
     """The name of each case and its particle."""
+    parsers: tuple[str, ...]
+    """Analysers with dependency heads that can check the clauses."""
 
     def may_hold(self, text: str, case: str) -> bool:
         """Whether a text may have a particle of the case.
@@ -130,6 +138,8 @@ class ParticleOperation:
     case: str
     operation: str
     min_confidence: float = MIN_CONFIDENCE
+    parser: str = ""
+    """The analyser with dependency heads that must agree; "" for the rules alone."""
 
     def find_reason(self, example: Example, analyser: Analyser) -> str:
         """Why the text is not rewritten.
@@ -141,7 +151,7 @@ class ParticleOperation:
             if not self.rules.may_hold(text, self.case):
                 return NO_CLAUSE
             tokens = self.rules.repair(analyse_text(text, analyser))
-            clauses = self.rules.find_clauses(tokens, self.case)
+            clauses = self.find_clauses(text, tokens)
             reasons = [
                 self.rules.obstacle(text, tokens, clause, self.operation)
                 if clause.confidence >= self.min_confidence
@@ -165,7 +175,7 @@ class ParticleOperation:
         rules, operation = self.rules, self.operation
         for name, text in changeable_inputs(example, INPUTS).items():
             tokens = rules.repair(analyse_text(text, analyser))
-            clauses = rules.find_clauses(tokens, self.case)
+            clauses = self.find_clauses(text, tokens)
             if not clauses:
                 pair = rules.find_pair(tokens, self.case)
                 clauses = [] if pair is None else [pair]
@@ -180,9 +190,36 @@ class ParticleOperation:
             return replace(changed, meta={**changed.meta, CONFIDENCE: confidence})
         return None
 
-    def with_min_confidence(self, value: float) -> Perturbation:
-        """The perturbation of this operation with another threshold."""
-        operation = dataclasses.replace(self, min_confidence=value)
+    def find_clauses(self, text: str, tokens: Tokens) -> list[Clause]:
+        """The clauses that the rules find, with the doubts of the parser if there is one."""
+        clauses = self.rules.find_clauses(tokens, self.case)
+        if not self.parser or not any(one.confidence >= self.min_confidence for one in clauses):
+            return clauses
+        parse = analyse_text(text, load_analyser(self.parser))
+        return [
+            clause
+            if share_predicate(parse, tokens[clause.subject], tokens[clause.argument])
+            else clause._replace(doubts=(*clause.doubts, Doubt(OTHER_PARSE, 0.45)))
+            for clause in clauses
+        ]
+
+    def tune(
+        self, *, min_confidence: float | None = None, parser: str | None = None
+    ) -> Perturbation:
+        """The perturbation of this operation with other settings; None keeps a setting."""
+        if parser is not None and parser not in self.rules.parsers:
+            known = ", ".join(self.rules.parsers) or "none"
+            what = f"{parser!r} is not a parser for {self.rules.language}; known: {known}"
+            raise BadInput(what, cure="leave --parser out")
+        operation = dataclasses.replace(
+            self,
+            min_confidence=self.min_confidence if min_confidence is None else min_confidence,
+            parser=parser or self.parser,
+        )
+        return operation.make_perturbation()
+
+    def make_perturbation(self) -> Perturbation:
+        """The perturbation of this operation."""
         effect, title = OPERATIONS[self.operation]
         return Perturbation(
             name=f"{self.operation}-{self.case}",
@@ -190,19 +227,31 @@ class ParticleOperation:
             inputs=INPUTS,
             effect=effect,
             title=title.format(q=self.rules.cases[self.case]),
-            eligible=operation.is_eligible,
-            why=operation.find_reason,
-            rewrite=operation.rewrite,
+            eligible=self.is_eligible,
+            why=self.find_reason,
+            rewrite=self.rewrite,
             analysers=(self.rules.analyser,),
-            min_confidence=value,
-            with_min_confidence=self.with_min_confidence,
+            min_confidence=self.min_confidence,
+            tune=self.tune,
         )
+
+
+def share_predicate(parse: Tokens, subject: Token, argument: Token) -> bool:
+    """Whether a dependency parse gives the nouns before two particles the same governor."""
+    governors = []
+    for particle in (subject, argument):
+        i = next((i for i, one in enumerate(parse) if one.start <= particle.start < one.end), None)
+        if i is None:
+            return False
+        noun = parse[i].head if parse[i].deprel in PARTICLE_RELATIONS else i
+        governors.append(parse[noun].head if noun is not None else None)
+    return governors[0] == governors[1] and governors[0] is not None
 
 
 def make_perturbations(rules: ParticleRules) -> tuple[Perturbation, ...]:
     """A perturbation for every operation and case of a language."""
     return tuple(
-        ParticleOperation(rules, case, name).with_min_confidence(MIN_CONFIDENCE)
+        ParticleOperation(rules, case, name).make_perturbation()
         for name in OPERATIONS
         for case in rules.cases
     )

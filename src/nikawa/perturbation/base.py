@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -41,6 +41,17 @@ _POINTERS = {"spans": "text", "answers": "context", "tree": "text"}
 """Gold that points into an input by position, and the input: such a text cannot change under it."""
 
 
+class Tune(Protocol):
+    """Makes the same operation with other settings."""
+
+    def __call__(
+        self, *, min_confidence: float | None = None, parser: str | None = None
+    ) -> Perturbation:
+        """The operation that refuses texts below `min_confidence`, and texts whose clauses the named
+        parser reads otherwise.
+        """
+
+
 class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation under one name, such as `swap-ni`."""
 
@@ -61,8 +72,8 @@ class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
     """The analysers whose tags it reads, the best in front; empty: it reads none."""
     min_confidence: float | None = None
     """The confidence below which a text is refused; None: the operation is always sure."""
-    with_min_confidence: Callable[[float], Perturbation] | None = None
-    """The same operation with another threshold; None: it has no threshold."""
+    tune: Tune | None = None
+    """The same operation with another threshold or with a parser; None: it has neither."""
     why: Why | None = None
     """Why this example is not one to change, "" where it is; None: `eligible` is all there is.
     Never raises."""

@@ -27,8 +27,8 @@ from nikawa.perturbation.base import CONFIDENCE
 from nikawa.perturbation.selection import (
     choose_perturbations,
     family_of,
-    require_confidence,
     restrict_inputs,
+    tune_perturbation,
 )
 from nikawa.records import Dataset, Example, Record
 from nikawa.tables import ShownAsTables
@@ -188,6 +188,9 @@ class PerturbOptions:
     min_confidence: float | None = None
     """The confidence, from 0 to 1, below which a particle operation refuses a text; None: its default
     of 0.5."""
+    parser: str | None = None
+    """An analyser with dependency heads that must agree with the rules: `ginza` for Japanese. None: the
+    rules alone."""
     augment: int | None = None
     """So many training additions of each kind instead of everything."""
     augment_gold: Literal["random", "neutral"] = "random"
@@ -312,8 +315,8 @@ class _Job:
         chosen = choose_perturbations(names, options.cases, known)
         if not chosen:
             raise BadInput("no operation is named", cure="run `nikawa perturb` to list them")
-        if options.min_confidence is not None:
-            chosen = [require_confidence(one, options.min_confidence) for one in chosen]
+        threshold, parser = options.min_confidence, options.parser
+        chosen = [tune_perturbation(one, threshold, parser) for one in chosen]
         self.tallies = [_Tally(restrict_inputs(one, options.inputs)) for one in chosen]
         if options.inputs:
             pairs = open_stream(self.spec, data).pairs

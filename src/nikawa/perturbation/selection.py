@@ -90,14 +90,16 @@ def case_of(name: str) -> str:
     return name.partition("-")[2] if family_of(name) != name else ""
 
 
-def require_confidence(perturbation: Perturbation, value: float) -> Perturbation:
-    """The same operation, which refuses texts below this confidence; as it is where it has no doubts."""
-    if not 0 <= value <= 1:
-        raise BadInput(
-            f"the confidence {value} is not between 0 and 1", cure="pass a value such as 0.5"
-        )
-    change = perturbation.with_min_confidence
-    return perturbation if change is None else change(value)
+def tune_perturbation(
+    perturbation: Perturbation, min_confidence: float | None, parser: str | None
+) -> Perturbation:
+    """The same operation with another threshold or a parser; as it is where it has neither."""
+    if min_confidence is not None and not 0 <= min_confidence <= 1:
+        what = f"the confidence {min_confidence} is not between 0 and 1"
+        raise BadInput(what, cure="pass a value such as 0.5")
+    if perturbation.tune is None or (min_confidence is None and parser is None):
+        return perturbation
+    return perturbation.tune(min_confidence=min_confidence, parser=parser)
 
 
 def restrict_inputs(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbation:
