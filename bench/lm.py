@@ -116,10 +116,10 @@ def read_items(name: str, options: argparse.Namespace) -> tuple[Task, list[Examp
 
 def make_model(checkpoint: Path, task: Task, shots: Sequence[Example], **settings: Any) -> Any:
     """The model with its checkpoint open."""
-    asked = model(f"lm:{checkpoint}", settings={"shots": "all", "bos": "off", **settings})
-    assert isinstance(asked, LanguageModel)
-    asked.fit(task, shots)
-    return asked
+    answerer = model(f"lm:{checkpoint}", settings={"shots": "all", "bos": "off", **settings})
+    assert isinstance(answerer, LanguageModel)
+    answerer.fit(task, shots)
+    return answerer
 
 
 def time_best(work: Callable[[], Any], rounds: int) -> tuple[float, Any]:
@@ -132,60 +132,43 @@ def time_best(work: Callable[[], Any], rounds: int) -> tuple[float, Any]:
     return best, result
 
 
-def predict_fresh(asked: Any, task: Task, items: Sequence[Example]) -> Any:
+def predict_fresh(answerer: Any, task: Task, items: Sequence[Example]) -> Any:
     """Answer everything, the shared part included, as a first call does."""
-    asked._engine._prefixes.clear()
-    return asked.predict(task, items)
+    answerer._engine._prefixes.clear()
+    return answerer.predict(task, items)
 
 
-def collect_requests(asked: Any, task: Task, items: Sequence[Example]) -> list[tuple[str, str]]:
+def collect_requests(answerer: Any, task: Task, items: Sequence[Example]) -> list[tuple[str, str]]:
     """The prompts and continuations as Nikawa asks them."""
-    from nikawa.models.chat.prompts import draw_shots
-    from nikawa.models.lm.model import PromptMaker
-
-    questions = asked._make_questions(task, items)
-    shots = draw_shots(task, asked._pool, "all", 0)
-    maker = PromptMaker(questions, asked.settings, shots, asked._checkpoint.tokenizer)
-    made = [maker.make(item) for item in items]
+    made = answerer._make_prompts(task, items).items
     return [(item.prompt, text) for item in made for text in item.answers or ("",)]
 
 
-def open_lm_eval(asked: Any, options: argparse.Namespace, batch: int) -> Any:
-    """lm-eval's Hugging Face backend around the same weights."""
-    sys.path.insert(0, str(options.lm_eval))
-    from lm_eval.models.huggingface import HFLM
-
-    checkpoint = asked._checkpoint
-    checkpoint.model.set_attn_implementation("sdpa")
-    return HFLM(
-        pretrained=checkpoint.model,
-        tokenizer=checkpoint.tokenizer,
-        batch_size=batch,
-        max_length=checkpoint.max_length,
-        add_bos_token=False,
-    )
-
-
 def ask_lm_eval(
-    asked: Any,
+    answerer: Any,
     requests: Sequence[tuple[str, Any]],
     options: argparse.Namespace,
     batch: int,
     kind: str,
 ) -> list[Any]:
-    """The answers of lm-eval."""
-    from nikawa.models.lm.attention import NAME
-
-    backend = open_lm_eval(asked, options, batch)
+    """The answers of lm-eval's Hugging Face backend around the same weights."""
+    sys.path.insert(0, str(options.lm_eval))
     from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
 
+    vocabulary = answerer._vocabulary
     instances = [
         Instance(request_type=kind, doc={}, arguments=request, idx=0) for request in requests
     ]
-    try:
+    with answerer._engine.original_attention():
+        backend = HFLM(
+            pretrained=answerer._checkpoint.model,
+            tokenizer=vocabulary.tokenizer,
+            batch_size=batch,
+            max_length=vocabulary.max_length,
+            add_bos_token=False,
+        )
         return list(getattr(backend, kind)(instances, disable_tqdm=True))
-    finally:
-        asked._checkpoint.model.set_attn_implementation(NAME)
 
 
 def measure_closed(
@@ -194,15 +177,16 @@ def measure_closed(
     """Requests per second on a closed task."""
     task, shots, items = read_items(name, options)
     settings = {"batch_tokens": options.batch_tokens} if options.batch_tokens else {}
-    asked = make_model(checkpoint, task, shots, **settings)
-    asked.predict(task, items[:64])
-    requests = collect_requests(asked, task, items)
-    seconds, predictions = time_best(lambda: predict_fresh(asked, task, items), options.rounds)
+    answerer = make_model(checkpoint, task, shots, **settings)
+    answerer.predict(task, items[:64])
+    requests = collect_requests(answerer, task, items)
+    seconds, predictions = time_best(lambda: predict_fresh(answerer, task, items), options.rounds)
     ours = [value for p in predictions for value in parse_sums(p)]
     print(f"\n{name}: {len(items):,} items, {len(requests):,} requests")
     print(f"  nikawa               {len(requests) / seconds:10,.0f} requests/s  ({seconds:.2f} s)")
     words = make_model(checkpoint, task, shots, answer="word", **settings)
-    words._checkpoint, words._engine = asked._checkpoint, asked._engine
+    for name in ("_vocabulary", "_checkpoint", "_engine"):
+        setattr(words, name, getattr(answerer, name))
     words_seconds, _ = time_best(lambda: predict_fresh(words, task, items), options.rounds)
     print(f"  nikawa, answer=word  {len(requests) / words_seconds:10,.0f} requests/s")
     if options.lm_eval is None:
@@ -210,11 +194,11 @@ def measure_closed(
     best, theirs = float("inf"), []
     for batch in batches:
         begin = time.perf_counter()
-        found = ask_lm_eval(asked, requests, options, batch, "loglikelihood")
+        answers = ask_lm_eval(answerer, requests, options, batch, "loglikelihood")
         spent = time.perf_counter() - begin
         print(f"  lm-eval, batch {batch:4}  {len(requests) / spent:10,.0f} requests/s")
         if spent < best:
-            best, theirs = spent, [value for value, _ in found]
+            best, theirs = spent, [value for value, _ in answers]
     differences = [abs(one - other) for one, other in zip(ours, theirs, strict=True)]
     width = len(requests) // len(items)
     same = sum(
@@ -245,16 +229,16 @@ def pick_best(values: Sequence[float]) -> int:
 def measure_exact(name: str, checkpoint: Path, options: argparse.Namespace) -> None:
     """Whether exact mode gives the same bits in any order and batch, and what it costs."""
     task, shots, items = read_items(name, options)
-    asked = make_model(checkpoint, task, shots, exact=True)
-    asked.predict(task, items[:64])
-    width = len(collect_requests(asked, task, items[:1]))
-    seconds, first = time_best(lambda: predict_fresh(asked, task, items), 2)
-    asked._engine.batch_tokens = 4096
-    second = predict_fresh(asked, task, items[::-1])[::-1]
-    alone = [predict_fresh(asked, task, [item])[0] for item in items[:20]]
+    answerer = make_model(checkpoint, task, shots, exact=True)
+    answerer.predict(task, items[:64])
+    width = len(collect_requests(answerer, task, items[:1]))
+    seconds, first = time_best(lambda: predict_fresh(answerer, task, items), 2)
+    answerer._engine.batch_tokens = 4096
+    second = predict_fresh(answerer, task, items[::-1])[::-1]
+    alone = [predict_fresh(answerer, task, [item])[0] for item in items[:20]]
     same = sum(one.raw == other.raw for one, other in zip(first, second, strict=True))
     same_alone = sum(one.raw == other.raw for one, other in zip(first, alone, strict=False))
-    stable = asked._engine._stable_shapes
+    stable = answerer._engine._stable_shapes
     print(f"\n{name}, exact: {len(items) * width / seconds:,.0f} requests/s;")
     print(
         f"  reversed: {same:,} of {len(items):,} items have the same bits; alone: {same_alone} of 20"
@@ -266,37 +250,37 @@ def compare_float32(name: str, checkpoint: Path, options: argparse.Namespace) ->
     """Log-probabilities in float32, compared with those of lm-eval."""
     task, shots, items = read_items(name, options)
     items = items[:200]
-    asked = make_model(checkpoint, task, shots, dtype="float32")
-    predictions = asked.predict(task, items)
+    answerer = make_model(checkpoint, task, shots, dtype="float32")
+    predictions = answerer.predict(task, items)
     ours = [value for p in predictions for value in parse_sums(p)]
-    requests = collect_requests(asked, task, items)
-    found = ask_lm_eval(asked, requests, options, 16, "loglikelihood")
-    worst = max(abs(one - other[0]) for one, other in zip(ours, found, strict=True))
+    requests = collect_requests(answerer, task, items)
+    answers = ask_lm_eval(answerer, requests, options, 16, "loglikelihood")
+    worst = max(abs(one - other[0]) for one, other in zip(ours, answers, strict=True))
     print(f"\n{name}, float32: log-probabilities differ by at most {worst:.1e}")
 
 
 def measure_reading(checkpoint: Path, options: argparse.Namespace, batches: Sequence[int]) -> None:
     """Generated answers per second on reading comprehension."""
     task, shots, items = read_items(READING, options)
-    asked = make_model(checkpoint, task, shots, max_tokens=options.answer_tokens)
-    asked.predict(task, items[:8])
-    seconds, predictions = time_best(lambda: predict_fresh(asked, task, items), 2)
+    answerer = make_model(checkpoint, task, shots, max_tokens=options.answer_tokens)
+    answerer.predict(task, items[:8])
+    seconds, predictions = time_best(lambda: predict_fresh(answerer, task, items), 2)
     print(f"\n{READING}: {len(items):,} items, up to {options.answer_tokens} tokens each")
     print(f"  nikawa               {len(items) / seconds:10,.1f} items/s  ({seconds:.2f} s)")
     if options.lm_eval is None:
         return
-    prompts = [prompt for prompt, _ in collect_requests(asked, task, items)]
+    prompts = [prompt for prompt, _ in collect_requests(answerer, task, items)]
     until = {"until": ["\n"], "max_gen_toks": options.answer_tokens, "do_sample": False}
     best, texts = float("inf"), []
     for batch in batches:
         begin = time.perf_counter()
-        found = ask_lm_eval(
-            asked, [(p, dict(until)) for p in prompts], options, batch, "generate_until"
+        answers = ask_lm_eval(
+            answerer, [(p, dict(until)) for p in prompts], options, batch, "generate_until"
         )
         spent = time.perf_counter() - begin
         print(f"  lm-eval, batch {batch:4}  {len(items) / spent:10,.1f} items/s")
         if spent < best:
-            best, texts = spent, found
+            best, texts = spent, answers
     same = sum((p.raw or "").strip() == t.strip() for p, t in zip(predictions, texts, strict=True))
     print(f"  ratio {best / seconds:.1f}; {same:,} of {len(items):,} texts are the same")
 

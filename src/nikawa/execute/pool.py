@@ -14,7 +14,7 @@ from typing import Generic, Self
 
 from nikawa.execute.base import ExecutorKind, Item, Killed, Result, Work, limit_future_threads
 from nikawa.io.command import ignore_broken_pipes
-from nikawa.io.processes import begin_worker
+from nikawa.io.processes import begin_worker, number_worker
 
 
 @dataclass
@@ -86,7 +86,9 @@ class _Crew(Generic[Item, Result]):
         # a process that ended must not end this one, whenever this is noticed
         self._around.enter_context(ignore_broken_pipes())
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(self._workers, context, begin_worker)
+        # by its number a process finds its own GPU
+        begin = (number_worker, context.Value("i", 0))
+        self._pool = ProcessPoolExecutor(self._workers, context, begin_worker, begin)
         self._processes: set[BaseProcess] = set()
         self.under_way: dict[Future[Result], int] = {}
         """Numbers of the items that processes work on."""

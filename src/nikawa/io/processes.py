@@ -28,6 +28,9 @@ from nikawa.io.command import ignore_broken_pipes
 PARENT_POLL_SECONDS = 1.0
 """Seconds between two checks of the parent, if the system does not report its end."""
 
+WORKER_VARIABLE = "NIKAWA_WORKER"
+"""The environment variable with the number of a process in its pool."""
+
 Begin = Callable[..., None]
 """Called once in each new process."""
 
@@ -65,6 +68,19 @@ def begin_worker(begin: Begin | None = None, *args: Any) -> None:
     end_with_parent()
     if begin is not None:
         begin(*args)
+
+
+def number_worker(counter: Any) -> None:
+    """Give this process the next number of its pool, from 0; `counter` is shared by the pool."""
+    with counter.get_lock():
+        os.environ[WORKER_VARIABLE] = str(counter.value)
+        counter.value += 1
+
+
+def get_worker_number() -> int | None:
+    """The number of this process in its pool; None: it is not part of a numbered pool."""
+    number = os.environ.get(WORKER_VARIABLE, "")
+    return int(number) if number.isdecimal() else None
 
 
 def end_with_parent() -> None:

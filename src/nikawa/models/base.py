@@ -113,6 +113,16 @@ class Model:
     """Settings that the model chooses by the task. A run stores them: a later version may
     choose others."""
 
+    resolve_settings: Callable[[str, Mapping[str, Any]], Mapping[str, Any]] = (
+        lambda _argument, settings: settings
+    )
+    """The settings with names for several settings replaced by what they mean for this argument. A
+    run stores the result."""
+
+    count_parallel: Callable[[Mapping[str, Any]], int] = lambda _settings: 1
+    """How many runs a machine can do at a time under the user's settings, for a model with an
+    argument: it shares a resource, such as a GPU."""
+
     shipped_files: Callable[[Task, Mapping[str, Any]], Mapping[str, str]] = lambda _task, _: {}
     """The digest, by name, of the files that come with the model and that its answers depend on
     under these settings, such as a prompt. They define the run."""

@@ -306,18 +306,19 @@ def make_executor(
     options: RunOptions, requests: Sequence[RunRequest], families: Sequence[Family]
 ) -> RunExecutor:
     """The executor that the options name, with no more workers than there are runs at a time."""
-    names = [name for request in requests for name in request.models]
-    full_names = [parse_model_name(name, may_have_label=True).full for name in names]
-    # A model with an external resource (a server, a checkpoint) runs one at a time.
-    is_alone = any(find_model(name)[0].argument for name in full_names)
     processors = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         processors = len(os.sched_getaffinity(0))
-    workers = options.workers or (1 if is_alone else processors)
-    threads = options.threads or (processors if is_alone else 1)
+    names = [name for request in requests for name in request.models]
+    full_names = [parse_model_name(name, may_have_label=True).full for name in names]
+    # Runs of a model with an external resource (a server, a checkpoint) share it.
+    is_alone = any(find_model(name)[0].argument for name in full_names)
+    workers = options.workers or (count_parallel(families) if is_alone else processors)
     results = sum(len(family.seeds) for family in families)
     selection = sum(len(family.selection_runs()) for family in families)
     workers = max(1, min(workers, max(results, selection)))
+    shared_by = 1 if options.workers else workers
+    threads = options.threads or (max(1, processors // shared_by) if is_alone else 1)
     executor = options.executor or ("pool" if workers > 1 else "here")
     on_progress = options.on_progress if executor == "here" else ignore_progress
     place = RunPlace(
@@ -329,6 +330,15 @@ def make_executor(
         runs=frozenset(list_sharing_runs(families)),
     )
     return executors()[executor].make(partial(do_run, place=place), workers, threads)
+
+
+def count_parallel(families: Sequence[Family]) -> int:
+    """How many runs can use the resources of their models at a time, such as GPUs."""
+    runs = sum(len(family.selection_runs()) or len(family.seeds) for family in families)
+    if runs < 2:  # counting GPUs takes seconds
+        return 1
+    kinds = [(find_model(family.predictor)[0], family.given) for family in families]
+    return min((kind.count_parallel(given) for kind, given in kinds if kind.argument), default=1)
 
 
 def list_given_settings(families: Iterable[Family]) -> dict[str, Mapping[str, Any]]:

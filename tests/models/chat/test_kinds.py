@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.models import Trainable
-from nikawa.models.chat.model import detect_language
+from nikawa.models.chat.conversation import detect_language
 from nikawa.models.chat.prompts import find_template
 from nikawa.models.chat.questions import QUESTIONS
 from nikawa.records import Example, Kind, Prediction, Span, Task

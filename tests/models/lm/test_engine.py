@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("transformers")
 
+from tests.models.lm.checkpoints import make_model  # noqa: E402
+
+from nikawa.errors import BadInput  # noqa: E402
 from nikawa.models.lm.engine import Engine, build_trie  # noqa: E402
 from nikawa.models.lm.generate import Answer, Generator, Request, StopFinder  # noqa: E402
 from nikawa.models.lm.tokens import Query, make_query  # noqa: E402
 
-SHAPE = {
-    "vocab_size": 300,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 64,
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-}
-GROUPED = {**SHAPE, "num_key_value_heads": 2}
-MODELS: dict[str, tuple[Callable[[], Any], bool]] = {
-    "llama": (lambda: transformers.LlamaConfig(**GROUPED), True),
-    "gpt-neox": (lambda: transformers.GPTNeoXConfig(**SHAPE), True),
-    "qwen2": (lambda: transformers.Qwen2Config(**GROUPED), True),
-    "mistral": (lambda: transformers.MistralConfig(**GROUPED), True),
-    "bloom": (
-        lambda: transformers.BloomConfig(
-            vocab_size=300, hidden_size=32, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=1
-        ),
-        False,
-    ),
-}
-"""Configurations, and whether options share a row: ALiBi counts distances by columns."""
+ARCHITECTURES = ("llama", "gpt-neox", "qwen", "mistral", "gemma2", "bloom")
+CPU = torch.device("cpu")
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=ARCHITECTURES)
 def architecture(request: pytest.FixtureRequest) -> tuple[Any, bool]:
-    make, uses_tree = MODELS[request.param]
-    torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(make()).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.ndim > 1:
-                weight.mul_(3)  # so that tokens differ in likelihood
-    return model, uses_tree
+    """A model, and whether options share a row: ALiBi counts distances by columns."""
+    return make_model(request.param), request.param != "bloom"
 
 
 def make_queries(count: int = 10) -> list[Query]:
@@ -80,11 +55,11 @@ def score_by_hand(model: Any, query: Query) -> list[float]:
 def test_the_tree_equals_each_continuation_alone(architecture: tuple[Any, bool]) -> None:
     model, uses_tree = architecture
     queries = make_queries()
-    engine = Engine(model, torch.device("cpu"), pad_token=0, batch_tokens=100)
+    engine = Engine(model, CPU, batch_tokens=100)
     values = engine.loglikelihoods(queries)
     assert engine.uses_tree == uses_tree
-    for query, found in zip(queries, values, strict=True):
-        assert found == pytest.approx(score_by_hand(model, query), abs=1e-4)
+    for query, each in zip(queries, values, strict=True):
+        assert each == pytest.approx(score_by_hand(model, query), abs=1e-4)
 
 
 @torch.inference_mode()
@@ -93,11 +68,10 @@ def test_exact_mode_gives_the_same_bits_in_any_order_and_batch(
 ) -> None:
     model, _ = architecture
     queries = make_queries()
-    device = torch.device("cpu")
-    one = Engine(model, device, pad_token=0, exact=True).loglikelihoods(queries)
-    other = Engine(model, device, pad_token=0, exact=True, batch_tokens=7)
+    one = Engine(model, CPU, exact=True).loglikelihoods(queries)
+    other = Engine(model, CPU, exact=True, batch_tokens=7)
     backwards = other.loglikelihoods(queries[::-1])[::-1]
-    alone = [Engine(model, device, 0, exact=True).loglikelihoods([q])[0] for q in queries]
+    alone = [Engine(model, CPU, exact=True).loglikelihoods([q])[0] for q in queries]
     assert one == backwards == alone
 
 
@@ -116,12 +90,13 @@ class Letters:
 
 @torch.inference_mode()
 def test_generated_answers_equal_a_plain_loop(architecture: tuple[Any, bool]) -> None:
-    model, _ = architecture
+    model, is_batched = architecture
     queries = make_queries()
-    engine = Engine(model, torch.device("cpu"), pad_token=0)
+    engine = Engine(model, CPU)
     engine.prepare(queries[0])
+    assert engine.joins_parts == is_batched
     answers: dict[int, Answer] = {}
-    stops = StopFinder(Letters(), frozenset({1}), ("\n",))
+    stops = StopFinder(Letters(), frozenset({2}), ("\n",))
     requests = [Request(query.context, query.shared, 9) for query in queries]
     Generator(engine, stops, max_slots=3).generate(requests, answers.__setitem__)
     for place, query in enumerate(queries):
@@ -133,7 +108,7 @@ def continue_by_hand(model: Any, context: tuple[int, ...], limit: int) -> list[i
     while len(tokens) < limit:
         ids = torch.tensor([[*context, *tokens]])
         token = int(model(input_ids=ids, use_cache=False).logits[0, -1].argmax())
-        if token == 1:
+        if token == 2:
             break
         tokens.append(token)
         if token == 7 and any(each != 7 for each in tokens):
@@ -146,3 +121,76 @@ def test_branches_that_begin_alike_share_nodes() -> None:
     assert trie.tokens == (5, 6)
     assert trie.parents == (-1, 0)
     assert trie.lookups[2] == ((-1, 5), (0, 6), (1, 8))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("name", ["mistral", "gemma2"])
+def test_texts_longer_than_the_window_see_the_window_only(name: str) -> None:
+    """Of ten prompts, some fit a window of 28 tokens and some do not."""
+    model = make_model(name, sliding_window=28)
+    queries = make_queries()
+    lengths = [len(query.context) + max(map(len, query.branches)) for query in queries]
+    assert min(lengths) < 28 < max(lengths)
+    engine = Engine(model, CPU)
+    values = engine.loglikelihoods(queries)
+    assert engine.uses_tree
+    for query, each in zip(queries, values, strict=True):
+        assert each == pytest.approx(score_by_hand(model, query), abs=1e-4)
+    answers: dict[int, Answer] = {}
+    requests = [Request(query.context, query.shared, 4) for query in queries]
+    stops = StopFinder(Letters(), frozenset({2}), ("\n",))
+    Generator(engine, stops).generate(requests, answers.__setitem__)
+    for place, query in enumerate(queries):
+        assert answers[place].tokens == continue_by_hand(model, query.context, 4)
+
+
+class FullMemory:
+    """A model whose memory holds only a few rows."""
+
+    def __init__(self, model: Any, rows: int) -> None:
+        self._model, self._rows = model, rows
+        self.forward = model.forward
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def __call__(self, input_ids: Any, **more: Any) -> Any:
+        if len(input_ids) > self._rows:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return self._model(input_ids=input_ids, **more)
+
+
+@torch.inference_mode()
+def test_when_memory_runs_out_the_batch_halves_and_nothing_is_lost() -> None:
+    model, queries = make_model("llama"), make_queries()
+    notes: list[str] = []
+    kept: dict[int, list[float]] = {}
+    engine = Engine(FullMemory(model, 2), CPU, batch_tokens=400, warn=notes.append)
+    values = engine.loglikelihoods(
+        queries, lambda at, each: kept.update(zip(at, each, strict=True))
+    )
+    assert [kept[place] for place in range(len(queries))] == values
+    for query, each in zip(queries, values, strict=True):
+        assert each == pytest.approx(score_by_hand(model, query), abs=1e-4)
+    assert notes
+    assert notes[0] == "memory ran out: computing 200 tokens at a time from now on"
+    answers: dict[int, Answer] = {}
+    requests = [Request(query.context, query.shared, 9) for query in queries]
+    stops = StopFinder(Letters(), frozenset({2}), ("\n",))
+    Generator(engine, stops).generate(requests, answers.__setitem__)
+    for place, query in enumerate(queries):
+        assert answers[place].tokens == continue_by_hand(model, query.context, 9)
+
+
+@torch.inference_mode()
+def test_memory_for_less_than_one_row_is_one_line() -> None:
+    engine = Engine(FullMemory(make_model("llama"), 2), CPU)
+    engine.prepare(make_queries()[0])
+    engine.model._rows = 0
+    with pytest.raises(
+        BadInput, match="the machine is out of memory with 1 prompt at a time; use a"
+    ):
+        engine.loglikelihoods(make_queries())
+    requests = [Request(make_queries()[0].context, 0, 9)]
+    with pytest.raises(BadInput, match="out of memory"):
+        Generator(engine, StopFinder(Letters(), frozenset())).generate(requests, lambda *_: None)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from nikawa.errors import BadInput
 from nikawa.io.answers.replies import find_json
+from nikawa.models.chat.conversation import Messages, move_system_message
 from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.logprobs import sum_echoed_tokens, weigh_first_tokens
 from nikawa.models.chat.questions import Questions
@@ -36,8 +37,6 @@ _SCHEMA = {
     "required": ["answer"],
     "additionalProperties": False,
 }
-
-Messages = list[dict[str, str]]
 
 
 class Prober(Protocol):
@@ -69,10 +68,8 @@ class RequestStyle:
         self, settings: ChatSettings, seed: int, messages: Messages, tokens: int
     ) -> dict[str, Any]:
         """A chat request."""
-        if not self.has_system and len(messages) > 1 and messages[0]["role"] == "system":
-            system, first, *others = messages
-            content = f"{system['content']}\n\n{first['content']}"
-            messages = [{"role": first["role"], "content": content}, *others]
+        if not self.has_system:
+            messages = move_system_message(messages)
         body = {"model": self.model, "messages": messages, self.max_tokens_field: tokens}
         if self.has_temperature:
             body["temperature"] = settings.temperature

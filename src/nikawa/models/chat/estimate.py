@@ -87,6 +87,10 @@ class RequestEstimate:
     """Replies on disk whose token counts correct the estimate."""
     assumed: str = ""
     """The assumed answer method, if the server's abilities are not known."""
+    is_counted: bool = False
+    """Whether the tokens were counted with the model's own tokenizer; then nothing is paid."""
+    notes: tuple[str, ...] = ()
+    """Further notes on the prompts."""
     estimated_of_kept: float = field(default=0.0, repr=False)
     tokens_of_kept: int = field(default=0, repr=False)
     bytes_in: int = field(default=0, repr=False)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
 
 from nikawa.models.chat.journal import Reply
+
+K = TypeVar("K", bound=Hashable)
 
 BLANK = " \n\t▁Ġ"
 AROUND_KEY = BLANK + "\"'`*()[]「」.:,。、："
@@ -40,13 +43,13 @@ def sum_echoed_tokens(reply: Reply, key: str) -> float | None:
     return None
 
 
-def to_shares(weights: dict[str, float]) -> dict[str, float]:
+def to_shares(weights: dict[K, float]) -> dict[K, float]:
     """Weights that sum to one."""
     total = sum(weights.values())
     return {name: weight / total for name, weight in weights.items()}
 
 
-def softmax(logprobs: dict[str, float]) -> dict[str, float]:
+def softmax(logprobs: dict[K, float]) -> dict[K, float]:
     """Log-probabilities as shares."""
     highest = max(logprobs.values())
     return to_shares({name: math.exp(value - highest) for name, value in logprobs.items()})

@@ -7,7 +7,6 @@ failures and usage.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,17 +26,23 @@ from nikawa.models.chat.abilities import (
     CHOICE_TOKENS,
     COMPLETIONS,
     SCHEMAS,
-    Messages,
     Prober,
     RequestStyle,
     find_style,
 )
 from nikawa.models.chat.client import Client, hide_secret, open_http
+from nikawa.models.chat.conversation import (
+    Conversation,
+    Messages,
+    begin_conversation,
+    join_messages,
+    read_answer,
+)
 from nikawa.models.chat.estimate import RequestCounter, RequestEstimate
 from nikawa.models.chat.journal import Journal, Reply
 from nikawa.models.chat.logprobs import softmax, sum_echoed_tokens, to_shares, weigh_first_tokens
-from nikawa.models.chat.prompts import draw_shots, drop_same_question, find_template
-from nikawa.models.chat.questions import QUESTIONS, AnswerOptions, Questions
+from nikawa.models.chat.prompts import draw_shots
+from nikawa.models.chat.questions import AnswerOptions
 from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.session import FailedItems, Session, run_all, run_async
 from nikawa.models.chat.settings import ChatSettings
@@ -49,8 +54,6 @@ USAGE_FILE = "usage.json"
 TOO_LONG = "too long"
 """The reason if the server refuses a question because of its length."""
 TOO_LONG_CURE = "use fewer shots, a shorter prompt or a smaller max_tokens, or start the server with a longer context"
-SAMPLE_EXAMPLES = 200
-"""Examples that the language of the texts is detected from."""
 
 
 class ChatRequest(NamedTuple):
@@ -68,37 +71,23 @@ class Asker:
     def __init__(
         self,
         model: str,
-        questions: Questions,
+        conversation: Conversation,
         settings: ChatSettings,
         seed: int,
-        shots: Sequence[Example],
     ) -> None:
-        self.questions, self.settings, self.seed, self.shots = questions, settings, seed, shots
+        self.conversation, self.settings, self.seed = conversation, settings, seed
+        self.questions = questions = conversation.questions
         self._read = read_extracts(questions.reader, settings.extract)
         self.style = RequestStyle(model)
         self.tokens = settings.max_tokens or questions.tokens
-        self.shot_count = len(shots) if settings.shots == "all" else settings.shots
-        self._system = questions.template.fill("system", questions.common_slots())
-        self._turns: dict[int, tuple[str, str, str]] = {}
-        """By the identity of a shot, its question, its answer and its answer as JSON."""
-        for shot in shots:
-            gold = shot.gold[questions.task.question]
-            question = questions.template.fill("user", questions.slots(shot))
-            plain = questions.format_gold(shot, gold, as_json=False)
-            structured = questions.format_gold(shot, gold, as_json=True)
-            self._turns[id(shot)] = question, plain, structured
+        self._shot_answers: dict[tuple[int, bool], str] = {}
+        for shot in conversation.shots:  # refuses an unusable label before anything is sent
+            self._format_shot(shot)
 
     def about(self) -> dict[str, Any]:
         """The questions that were sent, and how."""
-        template = self.questions.template
-        return {
-            "task": self.questions.task.name,
-            "how": self.style.method,
-            "language": self.questions.language,
-            "prompt": template.name,
-            "prompt_version": template.version,
-            "shots": [shot.id for shot in self.shots[: self.shot_count]],
-        }
+        about = self.conversation.about()
+        return {"task": about["task"], "how": self.style.method, **about}
 
     async def prepare(self, session: Prober) -> None:
         """Find the best answer method of this server."""
@@ -106,15 +95,16 @@ class Asker:
 
     def messages(self, example: Example) -> Messages:
         """The instruction, the shots as turns, and the question."""
-        messages = [{"role": "system", "content": self._system}] if self._system else []
+        return self.conversation.messages(example, self._format_shot)
+
+    def _format_shot(self, shot: Example) -> str:
+        """The answer of a shot, as JSON where answers are; formatted once."""
         as_json = self.style.method in (*SCHEMAS, "json_object")
-        task, template = self.questions.task, self.questions.template
-        for shot in drop_same_question(task, self.shots, example, self.shot_count):
-            question, plain, structured = self._turns[id(shot)]
-            messages.append({"role": "user", "content": question})
-            messages.append({"role": "assistant", "content": structured if as_json else plain})
-        question = template.fill("user", self.questions.slots(example))
-        return [*messages, {"role": "user", "content": question}]
+        key = (id(shot), as_json)
+        if key not in self._shot_answers:
+            gold = shot.gold[self.questions.task.question]
+            self._shot_answers[key] = self.questions.format_gold(shot, gold, as_json)
+        return self._shot_answers[key]
 
     def requests(self, example: Example) -> list[ChatRequest]:
         """Every request that an example needs: up to one per option."""
@@ -135,13 +125,7 @@ class Asker:
 
     def echo_requests(self, example: Example, options: AnswerOptions) -> dict[str, ChatRequest]:
         """For the key of each option, the request that echoes the prompt with it."""
-        texts: list[str] = []
-        for message in self.messages(example):
-            if message["role"] == "assistant":  # each answer follows its question
-                texts[-1] += f" {message['content']}"
-            else:
-                texts.append(message["content"])
-        prompt = "\n\n".join(texts)
+        prompt = join_messages(self.messages(example))
         return {
             key: ChatRequest(COMPLETIONS, self.style.echo_body(self.settings, prompt, key), 1)
             for key in options.keys
@@ -196,15 +180,7 @@ class Asker:
         text, was_cut = reply.text, reply.finish == "length"
         if was_cut and find_json(blank_thoughts(text), (dict, list)) is None:
             text = text.rpartition("\n")[0]  # the lines before the last are whole
-        reading = self._read(text, example)
-        if reading.why is None:
-            return Prediction(example=example.id, answer=reading.answer, raw=reply.text)
-        why = f"unparsable: {reading.why}"
-        if was_cut:
-            why = "length"
-        elif reading.why.startswith("refusal:"):
-            why = reading.why
-        return Prediction(example=example.id, raw=reply.text, why=why)
+        return read_answer(self._read, example, text, was_cut=was_cut, raw=reply.text)
 
 
 def _choose_best(
@@ -313,13 +289,9 @@ class Chat:
         return counter.estimate
 
     def _make_asker(self, task: Task, examples: Sequence[Example]) -> Asker:
-        setting = self.settings.language
-        language = detect_language(task, examples) if setting == "auto" else setting
-        template = find_template(task, language, self.settings.prompt)
-        pool = self._pool or ()
-        questions = QUESTIONS[task.kind](task, template, language, pool)
-        shots = draw_shots(task, pool, self.settings.shots, self.setup.seed)
-        return Asker(self.setup.argument, questions, self.settings, self.setup.seed, shots)
+        seed = self.setup.seed
+        conversation = begin_conversation(task, examples, self._pool or (), self.settings, seed)
+        return Asker(self.setup.argument, conversation, self.settings, seed)
 
     async def _ask_all(
         self,
@@ -392,18 +364,3 @@ class Chat:
             formatted = msgspec.json.format(msgspec.json.encode(self.about()), indent=2)
             with atomic_write(self.setup.folder / USAGE_FILE, overwrite=True) as stream:
                 stream.write(formatted + b"\n")
-
-
-def detect_language(task: Task, examples: Sequence[Example]) -> str:
-    """`ja`, `ko` or `en`, by the script of most texts."""
-    votes: Counter[str] = Counter()
-    for example in examples[:SAMPLE_EXAMPLES]:
-        values = [example.inputs.get(name) for name in task.inputs]
-        text = msgspec.json.encode([v for v in values if not hasattr(v, "start")]).decode()
-        if re.search(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]", text):
-            votes["ko"] += 1
-        elif re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", text):
-            votes["ja"] += 1
-        else:
-            votes["en"] += 1
-    return max(("ja", "ko", "en"), key=lambda name: votes[name])

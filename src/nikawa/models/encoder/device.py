@@ -10,18 +10,23 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from nikawa.errors import BadInput
+from nikawa.io.processes import get_worker_number
 
 GPU_ERROR_WORDS = ("CUDA", "cuda", "cuDNN", "CUDNN", "CUBLAS", "cuBLAS", "NCCL", "NVML")
 """Words by which an error of the GPU or its libraries is recognised."""
 
 
-class DeviceSettings(Protocol):
-    """Settings that say where to compute, and in which precision."""
+class NamesDevice(Protocol):
+    """Settings that say where to compute."""
 
     @property
     def device(self) -> str:
         """`auto`, or a device as torch names it."""
         ...
+
+
+class DeviceSettings(NamesDevice, Protocol):
+    """Settings that say where to compute, and in which precision."""
 
     @property
     def precision(self) -> str:
@@ -29,15 +34,20 @@ class DeviceSettings(Protocol):
         ...
 
 
-def choose_device(settings: DeviceSettings) -> Any:
+def choose_device(settings: NamesDevice) -> Any:
     """The device of the settings; with `auto` the GPU where there is one, else the CPU.
 
+    Where there are several GPUs, each process of a pool takes its own.
     Raises BadInput for a device that does not exist or cannot be used.
     """
     import torch
 
     if settings.device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if not torch.cuda.is_available():
+            return torch.device("cpu")
+        worker, count = get_worker_number(), torch.cuda.device_count()
+        has_own = worker is not None and count > 1
+        return torch.device("cuda", worker % count) if has_own else torch.device("cuda")
     try:
         torch.device(settings.device)
     except RuntimeError:  # torch lists all the devices it knows of

@@ -6,7 +6,8 @@ log-likelihood of their options (`engine.py`), others by greedy generation (`gen
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 from nikawa.models.base import Model, Predictor, Setup
 from nikawa.models.chat import list_shipped_files
@@ -29,6 +30,15 @@ def check_argument(source: str) -> None:
     check_language_model(source)
 
 
+def count_parallel(settings: Mapping[str, Any]) -> int:
+    """One run per GPU, unless a model takes several."""
+    if settings.get("device_map") or settings.get("device", "auto") != "auto":
+        return 1
+    import torch
+
+    return max(1, int(torch.cuda.device_count()))
+
+
 MODELS = (
     Model(
         "lm",
@@ -41,5 +51,6 @@ MODELS = (
         home=locate_checkpoint,
         check_argument=check_argument,
         shipped_files=list_shipped_files,
+        count_parallel=count_parallel,
     ),
 )

@@ -38,10 +38,11 @@ def attend(
     attention_mask: Any,
     scaling: float | None = None,
     shared_prefix: list[tuple[Any, Any]] | None = None,
+    softcap: float | None = None,
     **options: Any,
 ) -> tuple[Any, None]:
     """Attention of one layer: rows, tokens, heads, dimensions."""
-    if shared_prefix is None and query.shape[2] > 1:
+    if shared_prefix is None and query.shape[2] > 1 and softcap is None:
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
         output: tuple[Any, None] = sdpa_attention_forward(
@@ -53,15 +54,15 @@ def attend(
     key_heads = key.shape[1]
     groups = heads // key_heads
     grouped = query.reshape(rows, key_heads, groups * tokens, size)
-    bias = None
-    if attention_mask is not None:
-        bias = attention_mask.repeat(1, 1, groups, 1) if groups > 1 else attention_mask
-    own, own_sum = attend_with_sum(grouped, key, value, bias, scale)
+    bias = make_additive(attention_mask, query, key.shape[2])
+    if bias is not None and groups > 1:
+        bias = bias.repeat(1, 1, groups, 1)
+    own, own_sum = attend_with_sum(grouped, key, value, bias, scale, softcap)
     if shared_prefix is not None:
         keys, values = shared_prefix[module.layer_idx]
         # every row asks the same keys: one long row of queries
         flat = grouped.transpose(0, 1).reshape(1, key_heads, rows * groups * tokens, size)
-        part, part_sum = attend_with_sum(flat, keys, values, None, scale)
+        part, part_sum = attend_with_sum(flat, keys, values, None, scale, softcap)
         shape = (key_heads, rows, groups * tokens)
         part = part.reshape(*shape, size).transpose(0, 1)
         part_sum = part_sum.reshape(shape).transpose(0, 1)
@@ -70,12 +71,32 @@ def attend(
     return joined.transpose(1, 2).contiguous(), None
 
 
-def attend_with_sum(query: Any, key: Any, value: Any, bias: Any, scale: float) -> tuple[Any, Any]:
-    """Attention, and the logarithm of the sum of exponentials of each query."""
+def make_additive(mask: Any, query: Any, keys: int) -> Any:
+    """A mask to add to the weights; transformers passes booleans, or nothing if it is causal."""
+    import torch
+
+    tokens = query.shape[2]
+    if mask is None and tokens > 1:
+        ones = torch.ones((1, 1, tokens, keys), dtype=torch.bool, device=query.device)
+        mask = ones.tril(keys - tokens)
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    bias = torch.zeros(mask.shape, dtype=query.dtype, device=query.device)
+    return bias.masked_fill_(~mask, torch.finfo(query.dtype).min)
+
+
+def attend_with_sum(
+    query: Any, key: Any, value: Any, bias: Any, scale: float, softcap: float | None = None
+) -> tuple[Any, Any]:
+    """Attention, and the logarithm of the sum of exponentials of each query.
+
+    `softcap` limits the weights before the softmax, as Gemma 2 does; no fused kernel has it.
+    """
     import torch
 
     aten = torch.ops.aten
-    if query.device.type == "cuda" and query.dtype in (torch.bfloat16, torch.float16):
+    is_fused = query.device.type == "cuda" and query.dtype in (torch.bfloat16, torch.float16)
+    if is_fused and softcap is None:
         if bias is None:
             output, sums, *_ = aten._scaled_dot_product_flash_attention(
                 query, key, value, 0.0, False, False, scale=scale
@@ -87,6 +108,8 @@ def attend_with_sum(query: Any, key: Any, value: Any, bias: Any, scale: float) -
         )
         return output, sums[..., : query.shape[2]]
     weights = (query @ key.transpose(-1, -2)).float() * scale
+    if softcap is not None:
+        weights = (weights / softcap).tanh() * softcap
     if bias is not None:
         weights = weights + bias
     sums = weights.logsumexp(-1)

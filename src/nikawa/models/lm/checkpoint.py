@@ -7,6 +7,7 @@ checkpoint that cannot be used raises BadInput with one line.
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,7 @@ from nikawa.models.encoder.checkpoint import (
     quiet_transformers,
     unreadable_error,
 )
-from nikawa.models.encoder.device import choose_device, report_device_errors
+from nikawa.models.encoder.device import choose_device
 from nikawa.models.lm.settings import LmSettings
 
 NOUN = "language model"
@@ -31,22 +32,32 @@ UNBOUNDED = 10**9
 """A tokenizer that knows no longest input names a larger number."""
 DEFAULT_LENGTH = 2048
 """Tokens of a prompt where neither configuration nor tokenizer names a limit."""
+TOKENIZER_CURE = "use the tokenizer that the model was trained with"
 PROBE = "日本語の文と한국어 문장, and A."
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tokenizer of a checkpoint, and what its configuration says about prompts."""
+
+    source: str
+    located: str
+    """The folder, or the name in the local cache."""
+    config: Any
+    tokenizer: Any
+    max_length: int
+    """Longest prompt with its answer, in tokens."""
+    start_token: int | None
+    """The token that an empty context consists of; None: the tokenizer has none."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """An opened causal language model."""
 
-    source: str
+    vocabulary: Vocabulary
     model: Any
-    tokenizer: Any
     device: Any
-    max_length: int
-    """Longest prompt with its answer, in tokens."""
-    pad_token: int
-    start_token: int | None
-    """The token that an empty context consists of; None: the tokenizer has none."""
     end_tokens: frozenset[int]
 
 
@@ -89,73 +100,117 @@ def refuse_other_kinds(source: str, config: dict[str, Any]) -> None:
         )
 
 
-def open_language_model(source: str, settings: LmSettings) -> Checkpoint:
-    """Read the tokenizer and the weights of a causal checkpoint."""
-    import torch
+def open_vocabulary(source: str, settings: LmSettings) -> Vocabulary:
+    """Read the configuration and the tokenizer of a causal checkpoint."""
     import transformers
 
     located = locate_checkpoint(source)
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    if settings.trust_remote_code:
-        if settings.trust_remote_code != source:
-            raise BadInput(
-                f"trust_remote_code names {settings.trust_remote_code!r}, not {source!r}",
-                cure=f"set trust_remote_code={source} if you trust the code in that checkpoint",
-            )
-        options["trust_remote_code"] = True
-    device = choose_device(_Place(settings.device))
-    dtype = choose_dtype(settings, device)
-    loading: dict[str, Any] = {}
+    options = loading_options(source, settings)
     try:
-        with quiet_transformers(), report_device_errors(settings):
+        with quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(located, **options)
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 located, clean_up_tokenization_spaces=False, **options
             )
-            weights: dict[str, Any] = {"dtype": dtype, "output_loading_info": True}
-            if settings.device_map:
-                weights["device_map"] = settings.device_map
-            if settings.quantization:
-                weights["quantization_config"] = make_quantization(settings.quantization)
-                weights.setdefault("device_map", {"": device})
+    except Exception as problem:  # a damaged file can raise anything
+        raise explain_failure(source, located, problem) from None
+    refuse_masked(source, config)
+    check_tokenizer(source, tokenizer)
+    return Vocabulary(
+        source,
+        located,
+        config,
+        tokenizer,
+        find_max_length(source, config, tokenizer, settings),
+        find_token(tokenizer, "bos_token_id", "eos_token_id"),
+    )
+
+
+def open_language_model(vocabulary: Vocabulary, settings: LmSettings) -> Checkpoint:
+    """Read the weights of a causal checkpoint, and put them where they are used."""
+    import torch
+    import transformers
+
+    source, tokenizer = vocabulary.source, vocabulary.tokenizer
+    device = choose_device(settings)
+    weights: dict[str, Any] = {
+        "config": vocabulary.config,
+        "dtype": choose_dtype(settings, device),
+        "output_loading_info": True,
+        **loading_options(source, settings),
+    }
+    if settings.device_map:
+        weights["device_map"] = settings.device_map
+    if settings.quantization:
+        weights["quantization_config"] = make_quantization(settings.quantization)
+        weights.setdefault("device_map", {"": device})
+    if "device_map" in weights and find_spec("accelerate") is None:
+        raise missing_extra("the package 'accelerate'", "lm")
+    try:
+        with quiet_transformers():
             model, loading = transformers.AutoModelForCausalLM.from_pretrained(
-                located, config=config, **weights, **options
+                vocabulary.located, **weights
             )
-            if "device_map" not in weights and getattr(model, "hf_device_map", None) is None:
+            if "device_map" not in weights:
                 model = model.to(device)
-            if settings.adapter:
-                model = load_adapter(model, settings.adapter)
-    except BadInput:
-        raise
     except torch.cuda.OutOfMemoryError:
         raise BadInput(
             f"the weights of {source} do not fit on the GPU",
             cure="set device_map=auto, a quantization, or device=cpu",
         ) from None
     except Exception as problem:  # a damaged file can raise anything
-        raise unreadable_error(located, problem, NOUN) from None
+        if settings.quantization:
+            raise bad_quantization(problem) from None
+        raise explain_failure(source, vocabulary.located, problem) from None
     check_weights(source, model, loading)
-    check_tokenizer(source, tokenizer, model)
+    check_token_ids(source, tokenizer, model)
+    if settings.adapter:
+        model = load_adapter(model, settings.adapter)
     model.eval()
     first = next(model.parameters()).device
     return Checkpoint(
-        source,
+        vocabulary,
         model,
-        tokenizer,
-        first if first.type != "meta" else device,
-        find_max_length(source, model.config, tokenizer, settings),
-        choose_pad_token(tokenizer),
-        find_start_token(tokenizer),
+        device if first.type == "meta" else first,
         find_end_tokens(model, tokenizer),
     )
 
 
-@dataclass(frozen=True)
-class _Place:
-    """The device of the settings, as `choose_device` asks for it."""
+def loading_options(source: str, settings: LmSettings) -> dict[str, Any]:
+    """How files of a checkpoint are read: from this machine, and without running their code."""
+    if settings.trust_remote_code and settings.trust_remote_code != source:
+        raise BadInput(
+            f"trust_remote_code names {settings.trust_remote_code!r}, not {source!r}",
+            cure=f"set trust_remote_code={source} if you trust the code in that checkpoint",
+        )
+    return {"local_files_only": True, "trust_remote_code": bool(settings.trust_remote_code)}
 
-    device: str
-    precision: str = "auto"
+
+def explain_failure(source: str, located: str, problem: Exception) -> BadInput:
+    """The error for a checkpoint that cannot be read."""
+    if "trust_remote_code" in str(problem) or "custom code" in str(problem):
+        return BadInput(
+            f"{source} contains custom code, which Nikawa does not run unless you ask for it",
+            cure=f"read that code, then pass --set trust_remote_code={source}",
+        )
+    return unreadable_error(located, problem, NOUN)
+
+
+def refuse_masked(source: str, config: Any) -> None:
+    """Raise BadInput for an encoder whose configuration names no class."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
+    )
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED
+
+    kind = str(getattr(config, "model_type", ""))
+    is_encoder = kind in MASKED and not getattr(config, "is_decoder", False)
+    is_remote = bool(getattr(config, "auto_map", None))
+    if not is_remote and (is_encoder or kind not in CAUSAL):
+        raise BadInput(
+            f"{source} is a {kind or 'nameless'} model, not a causal {NOUN}",
+            cure=f"fine-tune it with --model encoder:{source}, or choose a causal checkpoint",
+        )
 
 
 def choose_dtype(settings: LmSettings, device: Any) -> Any:
@@ -173,7 +228,23 @@ def make_quantization(values: dict[str, Any]) -> Any:
     """A quantisation configuration of transformers from its fields."""
     from transformers.quantizers.auto import AutoQuantizationConfig
 
-    return AutoQuantizationConfig.from_dict(dict(values))
+    try:
+        return AutoQuantizationConfig.from_dict(dict(values))
+    except Exception as problem:  # each method checks its fields in its own way
+        raise bad_quantization(problem) from None
+
+
+def bad_quantization(problem: Exception) -> BadInput:
+    """The error for a quantisation that cannot be used."""
+    return BadInput(
+        f"the setting quantization cannot be used: {first_line(problem)}",
+        cure="write it as transformers does, and install the package of its method",
+    )
+
+
+def first_line(problem: Exception) -> str:
+    """The first line of an error's text, or its kind."""
+    return next((line for line in str(problem).splitlines() if line), type(problem).__name__)
 
 
 def load_adapter(model: Any, folder: str) -> Any:
@@ -186,15 +257,25 @@ def load_adapter(model: Any, folder: str) -> Any:
         raise BadInput(
             "is not the folder of an adapter", file=folder, cure="pass one with adapter_config.json"
         )
+    wrong = BadInput(
+        "the adapter does not fit the checkpoint",
+        file=folder,
+        cure="pass an adapter that was trained on this checkpoint",
+    )
+    before = {name for name, _ in model.named_parameters()}
     try:
-        return PeftModel.from_pretrained(model, folder, local_files_only=True).merge_and_unload()
-    except Exception as problem:  # weights that do not fit raise what they like
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise BadInput(
-            f"the adapter cannot be loaded: {reason}",
-            file=folder,
-            cure="pass an adapter that was trained on this checkpoint",
-        ) from None
+        # weights without a place in the model, and places without weights, are only warned about
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            adapted = PeftModel.from_pretrained(model, folder, local_files_only=True)
+            merged = adapted.merge_and_unload()
+    except Exception as problem:  # an adapter that does not fit raises what it likes
+        wrong.what = f"the adapter cannot be loaded: {first_line(problem)}"
+        raise wrong from None
+    is_partial = any("adapter keys" in str(each.message) for each in caught)
+    if is_partial or {name for name, _ in merged.named_parameters()} != before:
+        raise wrong
+    return merged
 
 
 def check_weights(source: str, model: Any, loading: dict[str, Any]) -> None:
@@ -217,23 +298,30 @@ def check_weights(source: str, model: Any, loading: dict[str, Any]) -> None:
     raise BadInput(what, cure=cure)
 
 
-def check_tokenizer(source: str, tokenizer: Any, model: Any) -> None:
-    """Refuse a tokenizer that gives no tokens, or tokens that the model does not have."""
-    cure = "use the tokenizer that the model was trained with"
+def check_tokenizer(source: str, tokenizer: Any) -> None:
+    """Refuse a tokenizer that fails or knows no part of a text."""
     try:
         ids = list(tokenizer(PROBE, add_special_tokens=False)["input_ids"])
     except Exception as problem:  # a damaged vocabulary raises what it likes
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise BadInput(f"the tokenizer of {source} fails: {reason}", cure=cure) from None
-    vectors = int(model.get_input_embeddings().num_embeddings)
-    if not ids:
-        raise BadInput(f"the tokenizer of {source} turns text into no tokens", cure=cure)
+        raise BadInput(
+            f"the tokenizer of {source} fails: {first_line(problem)}", cure=TOKENIZER_CURE
+        ) from None
     unknown = getattr(tokenizer, "unk_token_id", None)
-    if unknown is not None and all(token == unknown for token in ids):
-        raise BadInput(f"the tokenizer of {source} does not know any part of a text", cure=cure)
-    if max(ids) >= vectors:
+    if all(token == unknown for token in ids):
+        raise BadInput(
+            f"the tokenizer of {source} does not know any part of a text", cure=TOKENIZER_CURE
+        )
+
+
+def check_token_ids(source: str, tokenizer: Any, model: Any) -> None:
+    """Refuse a tokenizer whose text has tokens that the model does not have.
+
+    Special tokens that no text has may be above the model's, as transformers adds such.
+    """
+    vectors = int(model.get_input_embeddings().num_embeddings)
+    if max(tokenizer(PROBE)["input_ids"]) >= vectors:
         what = f"the tokenizer of {source} has tokens above the model's {vectors:,}"
-        raise BadInput(what, cure=cure)
+        raise BadInput(what, cure=TOKENIZER_CURE)
 
 
 def find_max_length(source: str, config: Any, tokenizer: Any, settings: LmSettings) -> int:
@@ -257,22 +345,10 @@ def find_max_length(source: str, config: Any, tokenizer: Any, settings: LmSettin
     return settings.max_length
 
 
-def choose_pad_token(tokenizer: Any) -> int:
-    """A token for padding, which is never seen: a checkpoint need not have one of its own."""
-    for name in ("pad_token_id", "eos_token_id", "bos_token_id", "unk_token_id"):
-        value = getattr(tokenizer, name, None)
-        if isinstance(value, int):
-            return value
-    return 0
-
-
-def find_start_token(tokenizer: Any) -> int | None:
-    """The beginning-of-text token, else the end-of-text token."""
-    for name in ("bos_token_id", "eos_token_id"):
-        value = getattr(tokenizer, name, None)
-        if isinstance(value, int):
-            return value
-    return None
+def find_token(tokenizer: Any, *names: str) -> int | None:
+    """The first of these special tokens that a tokenizer has."""
+    values = (getattr(tokenizer, name, None) for name in names)
+    return next((value for value in values if isinstance(value, int)), None)
 
 
 def find_end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:

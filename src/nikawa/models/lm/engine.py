@@ -11,7 +11,8 @@ log-probability of a token comes from the position before it.
 
 Rows are sorted by length, so little is padded, and cut to a number of tokens. When memory runs out
 the number halves. Architectures that cannot use a tree mask (recurrent ones, ALiBi) get one row per
-option; `verify_tree` finds out by computing one item both ways.
+option; `verify_tree` finds out by computing one item both ways. So do items that are longer than the
+sliding window of a model.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,11 @@ MAX_PREFIXES = 8
 """Shared parts kept in memory."""
 TREE_TOLERANCE = {"float32": 1e-3, "bfloat16": 0.25, "float16": 0.1}
 """How far the tree may be from separate rows before it is not used, by type of the weights."""
+
+PADDING = 0
+"""The token of padding. It is never seen, so a checkpoint need not have one for it."""
+ORIGINAL_ATTENTION = "_nikawa_original_attention"
+"""The attribute of a model that names the attention it was loaded with."""
 
 Report = Callable[[list[int], list[list[float]]], None]
 """Called with the places of the queries that are done, and their log-likelihoods."""
@@ -102,7 +109,6 @@ class Engine:
 
     model: Any
     device: Any
-    pad_token: int
     exact: bool = False
     batch_tokens: int = 0
     """Tokens at a time; 0: by device."""
@@ -126,6 +132,9 @@ class Engine:
             config.get_text_config() if hasattr(config, "get_text_config") else config
         )
         self._window = find_window(self._text_config)
+        # another engine may have switched the attention of the same model
+        current = getattr(config, "_attn_implementation", "")
+        self._implementation = str(getattr(self.model, ORIGINAL_ATTENTION, current))
         self.joins_parts: bool = self._use_own_attention()
 
     def loglikelihoods(
@@ -133,10 +142,11 @@ class Engine:
     ) -> list[list[float]]:
         """The log-likelihood of each continuation of each query."""
         results: list[list[float]] = [[] for _ in queries]
-        if queries and self.uses_tree is None:
-            self.prepare(max(queries, key=lambda query: len(query.branches)))
+        fitting = [query for query in queries if self._fits_window(query)]
+        if fitting:
+            self.prepare(max(fitting, key=lambda query: len(query.branches)))
         for prefix, places in self._group_by_prefix(queries):
-            rows = [self._make_row(place, queries[place], len(prefix)) for place in places]
+            rows = [self._make_row(place, queries[place], len(prefix or ())) for place in places]
             for batch, values in self._compute_rows(prefix, rows):
                 for row, row_values in zip(batch, values, strict=True):
                     results[row.place] = row_values
@@ -150,28 +160,53 @@ class Engine:
         """
         if self.uses_tree is not None:
             return
-        self.uses_tree = self.verify_tree(query)
-        if not self.uses_tree and self.joins_parts:
-            self.model.set_attn_implementation("sdpa")
-            self.joins_parts = False
-            self.uses_tree = self.verify_tree(query)
+        # a few options show it
+        few = replace(query, branches=query.branches[:4], scored=query.scored[:4])
+        try:
+            self.uses_tree = self.verify_tree(few)
+            if not self.uses_tree and self.joins_parts:
+                self.model.set_attn_implementation(self._implementation)
+                self.joins_parts = False
+                self.uses_tree = self.verify_tree(few)
+        except RuntimeError as problem:
+            if not is_out_of_memory(problem):
+                raise
+            self.halve_batch(1, problem)
+
+    @contextmanager
+    def original_attention(self) -> Iterator[None]:
+        """Compute with the attention that the model was loaded with."""
+        if not self.joins_parts:
+            yield
+            return
+        self.model.set_attn_implementation(self._implementation)
+        try:
+            yield
+        finally:
+            self.model.set_attn_implementation(NAME)
 
     # -- shared parts --
 
-    def _group_by_prefix(self, queries: Sequence[Query]) -> Iterator[tuple[Tokens, list[int]]]:
-        groups: dict[Tokens, list[int]] = {}
+    def _group_by_prefix(
+        self, queries: Sequence[Query]
+    ) -> Iterator[tuple[Tokens | None, list[int]]]:
+        """Queries with the same shared part; None: those that get one row per option."""
+        groups: dict[Tokens | None, list[int]] = {}
         for place, query in enumerate(queries):
-            shared = query.context[: query.shared] if self._fits_window(query) else ()
-            groups.setdefault(shared if self.uses_tree else (), []).append(place)
+            in_tree = self.uses_tree and self._fits_window(query)
+            groups.setdefault(query.context[: query.shared] if in_tree else None, []).append(place)
         # a group of one has nothing to share, unless results must not depend on the group
-        lonely = [key for key, places in groups.items() if len(places) == 1 and not self.exact]
+        lonely = [] if self.exact else [key for key in groups if key and len(groups[key]) == 1]
         for key in lonely:
-            groups.setdefault((), []).extend(groups.pop(key) if key else [])
+            groups.setdefault((), []).extend(groups.pop(key))
         yield from groups.items()
 
     def _fits_window(self, query: Query) -> bool:
-        longest = len(query.context) + max(map(len, query.branches))
-        return self._window is None or longest <= self._window
+        return self.sees_all(len(query.context) + max(map(len, query.branches)))
+
+    def sees_all(self, length: int) -> bool:
+        """Whether no layer has a sliding window shorter than a text."""
+        return self._window is None or length <= self._window
 
     def compute_prefix(self, tokens: Tokens) -> list[tuple[Any, Any]]:
         """Keys and values of each layer for the shared part, computed alone."""
@@ -183,7 +218,8 @@ class Engine:
             return self._prefixes[tokens]  # type: ignore[no-any-return]
         cache = DynamicCache()
         ids = torch.tensor([tokens], device=self.device)
-        self.model(input_ids=ids, past_key_values=cache, use_cache=True, **self.keep_logits(1))
+        with self.original_attention():
+            self.model(input_ids=ids, past_key_values=cache, use_cache=True, **self.keep_logits(1))
         layers = [(layer.keys, layer.values) for layer in cache.layers]
         self._prefixes[tokens] = layers
         if len(self._prefixes) > MAX_PREFIXES:
@@ -196,37 +232,44 @@ class Engine:
         return Row(place, query.context[shared:], build_trie(query.branches), query.scored)
 
     def _compute_rows(
-        self, prefix: Tokens, rows: list[Row]
+        self, prefix: Tokens | None, rows: list[Row]
     ) -> Iterator[tuple[list[Row], list[list[float]]]]:
         """Yield batches with their results; the longest come first, so that memory runs out early
         if it does.
         """
-        compute = self._compute_tree if self.uses_tree else self._compute_separately
         waiting = sorted(rows, key=lambda row: (-row.length, row.place))
         running: tuple[list[Row], Any] | None = None
         while waiting:
             batch = waiting[: self._count_rows(prefix, waiting)]
+            logprobs, problem = None, None
             try:
-                found = compute(prefix, batch)
-            except RuntimeError as problem:
-                if not is_out_of_memory(problem):
+                if prefix is None:
+                    logprobs = self._compute_separately(batch)
+                else:
+                    logprobs = self._compute_tree(prefix, batch)
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
                     raise
-                self.halve_batch(len(batch), problem)
-                continue
-            del waiting[: len(batch)]
+                problem = error
             if running is not None:  # the device works on this batch while the last is read
                 yield running[0], sum_branches(*running)
-            running = batch, found
+                running = None
+            if problem is not None:
+                together = len(batch) if prefix is not None else self._count_texts(batch)
+                self.halve_batch(together, problem)
+                continue
+            del waiting[: len(batch)]
+            running = batch, logprobs
         if running is not None:
             yield running[0], sum_branches(*running)
 
-    def _count_rows(self, prefix: Tokens, rows: list[Row]) -> int:
+    def _count_rows(self, prefix: Tokens | None, rows: list[Row]) -> int:
         """Rows of the next batch: the first of `rows` is the longest."""
         if self.exact:
             # batches of exact mode form inside this number; rows without a tree go one by one
-            return max(1, EXACT_ROWS.get(self.device.type, 1) ** 2) if self.uses_tree else 1
+            return 1 if prefix is None else EXACT_ROWS.get(self.device.type, 1) ** 2
         per_row = rows[0].length
-        if not self.uses_tree:
+        if prefix is None:
             branches = rows[0].trie.lookups
             per_row = len(branches) * (len(rows[0].prompt) + max(map(len, branches)))
         return max(1, self.batch_tokens // max(1, per_row))
@@ -277,9 +320,9 @@ class Engine:
             for start in range(0, len(members), size):
                 batch = members[start : start + size]
                 filled = [rows[number] for number in batch] + [rows[batch[0]]] * (size - len(batch))
-                found = self._forward_tree(prefix, filled, prompt_length, nodes)
+                logprobs = self._forward_tree(prefix, filled, prompt_length, nodes)
                 sizes = [count_lookups(row) for row in filled]
-                parts |= dict(zip(batch, found.split(sizes), strict=False))
+                parts |= dict(zip(batch, logprobs.split(sizes), strict=False))
         return torch.cat([parts[number] for number in range(len(rows))])
 
     def _is_stable(
@@ -288,8 +331,8 @@ class Engine:
         """Whether equal rows get equal bits wherever they are in a batch of this shape."""
         key = (len(prefix), prompt_length, nodes)
         if key not in self._stable_shapes:
-            found = self._forward_tree(prefix, [row] * size, prompt_length, nodes)
-            values = found.reshape(size, -1)
+            logprobs = self._forward_tree(prefix, [row] * size, prompt_length, nodes)
+            values = logprobs.reshape(size, -1)
             self._stable_shapes[key] = bool((values == values[:1]).all())
         return self._stable_shapes[key]
 
@@ -297,7 +340,7 @@ class Engine:
         self, prefix: Tokens, rows: list[Row], prompt_length: int, node_count: int
     ) -> Any:
         """The log-probability of each lookup, still on the device."""
-        layout = lay_out(rows, len(prefix), prompt_length, node_count, self.pad_token)
+        layout = lay_out(rows, len(prefix), prompt_length, node_count)
         ids, positions, starts, ancestors = (self.send(part) for part in layout)
         arguments: dict[str, Any] = {}
         shared = len(prefix)
@@ -343,7 +386,15 @@ class Engine:
         where = self.send(inverse)
         return flat[where, self.send(table[:, 2])].float() - torch.cat(norms)[where]
 
-    def _compute_separately(self, _prefix: Tokens, rows: list[Row]) -> Any:
+    def _count_texts(self, rows: Sequence[Row]) -> int:
+        """Options that are computed at a time, where each has its own row."""
+        if self.exact:
+            return 1
+        longest = max(len(row.prompt) + max(map(len, row.trie.lookups)) for row in rows)
+        texts = sum(len(row.trie.lookups) for row in rows)
+        return max(1, min(texts, self.batch_tokens // longest))
+
+    def _compute_separately(self, rows: list[Row]) -> Any:
         """One row per option, padded on the right: for architectures without a tree mask."""
         import torch
 
@@ -351,8 +402,14 @@ class Engine:
         for row in rows:
             for path in row.trie.lookups:
                 texts.append((row.prompt, tuple(token for _, token in path)))
+        size = self._count_texts(rows)
+        parts = [self._forward_texts(texts[i : i + size]) for i in range(0, len(texts), size)]
+        return torch.cat(parts)
+
+    def _forward_texts(self, texts: Sequence[tuple[Tokens, Tokens]]) -> Any:
+        """The log-probability of each token of each second part, still on the device."""
         length = max(len(prompt) + len(branch) for prompt, branch in texts) - 1
-        ids = np.full((len(texts), length), self.pad_token, np.int64)
+        ids = np.full((len(texts), length), PADDING, np.int64)
         seen = np.zeros((len(texts), length), np.int64)
         lookups = []
         for number, (prompt, branch) in enumerate(texts):
@@ -360,25 +417,22 @@ class Engine:
             ids[number, : len(whole)] = whole
             seen[number, : len(whole)] = 1
             lookups += [(number, len(prompt) - 1 + i, token) for i, token in enumerate(branch)]
-        output = self.model(
-            input_ids=torch.from_numpy(ids).to(self.device),
-            attention_mask=torch.from_numpy(seen).to(self.device),
-            use_cache=False,
-        )
+        with self.original_attention():
+            output = self.model(
+                input_ids=self.send(ids), attention_mask=self.send(seen), use_cache=False
+            )
         return self._gather(output.logits, lookups)
 
     # -- checks --
 
     def _use_own_attention(self) -> bool:
         """Switch to attention that keeps the shared part apart, where the architecture allows it."""
-        if (
-            not getattr(self.model, "_supports_attention_backend", False)
-            or self._window is not None
-        ):
+        if not getattr(self.model, "_supports_attention_backend", False):
             return False
-        if getattr(self.model.config, "_attn_implementation", "") not in ("sdpa", NAME):
+        if self._implementation not in ("sdpa", "eager"):
             return False
         install()
+        setattr(self.model, ORIGINAL_ATTENTION, self._implementation)
         self.model.set_attn_implementation(NAME)
         return True
 
@@ -386,17 +440,20 @@ class Engine:
         """Whether the tree gives an item the log-likelihoods that separate rows give it."""
         if not self._takes_positions or not self._fits_window(query):
             return False
+        import torch
+
         tolerance = TREE_TOLERANCE.get(str(self.dtype).removeprefix("torch."), 0.25)
         alone = [self._make_row(0, query, 0)]
-        (separate,) = sum_branches(alone, self._compute_separately((), alone))
+        texts = [(query.context, branch) for branch in query.branches]
+        parts = torch.cat([self._forward_texts([text]) for text in texts])
+        (separate,) = sum_branches(alone, parts)
         try:
             row = self._make_row(0, query, query.shared)
             prompt_length, nodes = measure_rows([row])
             prefix = query.context[: query.shared]
             padded = prompt_length + LENGTH_STEP - (prompt_length + nodes) % LENGTH_STEP
-            tree = sum_branches([row, row], self._forward_tree(prefix, [row, row], padded, nodes))[
-                1
-            ]
+            logprobs = self._forward_tree(prefix, [row, row], padded, nodes)
+            tree = sum_branches([row, row], logprobs)[1]
         except RuntimeError as problem:
             if is_out_of_memory(problem):
                 raise
@@ -453,14 +510,14 @@ def measure_rows(rows: Sequence[Row]) -> tuple[int, int]:
 
 
 def lay_out(
-    rows: Sequence[Row], shared: int, prompt_length: int, node_count: int, pad: int
+    rows: Sequence[Row], shared: int, prompt_length: int, node_count: int
 ) -> tuple[np.ndarray[Any, Any], ...]:
     """Token ids, positions, where each row's prompt starts, and which nodes each node descends from.
 
     Prompts end at the same column.
     """
     width = prompt_length + node_count
-    ids = np.full((len(rows), width), pad, np.int64)
+    ids = np.full((len(rows), width), PADDING, np.int64)
     positions = np.full((len(rows), width), shared, np.int64)
     starts = np.empty(len(rows), np.int64)
     ancestors = np.zeros((len(rows), node_count, node_count), bool)
@@ -529,15 +586,15 @@ def list_lookups(rows: Sequence[Row]) -> list[tuple[int, int, int]]:
     ]
 
 
-def sum_branches(rows: Sequence[Row], found: Any) -> list[list[float]]:
+def sum_branches(rows: Sequence[Row], logprobs: Any) -> list[list[float]]:
     """Sum the log-probabilities of the scored tokens of each branch."""
-    logprobs = found.double().cpu().numpy()
+    table = logprobs.double().cpu().numpy()
     results, at = [], 0
     for row in rows:
         values = []
         for path, scored in zip(row.trie.lookups, row.scored, strict=True):
             end = at + len(path)
-            values.append(float(logprobs[end - scored : end].sum()))
+            values.append(float(table[end - scored : end].sum()))
             at = end
         results.append(values)
     return results

@@ -5,7 +5,9 @@ the keys and values of the common start of their prompts. When an answer ends, i
 next prompt, so short answers do not wait for long ones. The shape of a step never changes, so on a
 GPU one step is recorded and replayed: the time goes into the model, not into launching its kernels.
 
-A model whose layers cannot use that cache is left to the `generate` method of transformers.
+A model whose layers cannot use that cache, and a prompt that is longer than a model's sliding window,
+are continued one prompt at a time with the cache of transformers. When memory runs out, the number of
+slots halves; prompts without a complete answer are computed again.
 """
 
 from __future__ import annotations
@@ -100,13 +102,8 @@ class StopFinder:
     def cut(self, tokens: Sequence[int]) -> tuple[str, bool]:
         """The text before the first stop string, and whether there is one."""
         text = self.tokenizer.decode(list(tokens), skip_special_tokens=True)
-        places = [place for string in self.strings if (place := text.find(string)) >= 0]
-        # an answer may begin with a line break or a blank
-        body = len(text) - len(text.lstrip())
-        places = [place for place in places if place >= body]
-        if not places:
-            again = [text.find(string, body) for string in self.strings]
-            places = [place for place in again if place >= 0]
+        body = len(text) - len(text.lstrip())  # an answer may begin with a line break or a blank
+        places = [at for string in self.strings if (at := text.find(string, body)) >= 0]
         return (text[: min(places)], True) if places else (text, False)
 
 
@@ -153,67 +150,70 @@ class Generator:
 
     def generate(self, requests: Sequence[Request], on_done: Callable[[int, Answer], None]) -> None:
         """Answer every prompt; `on_done` gets the place of each and its answer."""
-        groups: dict[Tokens, list[int]] = {}
+        groups: dict[Tokens | None, list[int]] = {}
         for place, request in enumerate(requests):
-            groups.setdefault(request.tokens[: request.shared], []).append(place)
+            in_slot = self.engine.joins_parts and self.engine.sees_all(_room(request))
+            prefix = request.tokens[: request.shared] if in_slot else None
+            groups.setdefault(prefix, []).append(place)
         for prefix, places in groups.items():
-            if not self.engine.joins_parts:
-                self._generate_plainly(requests, places, on_done)
+            if prefix is None:
+                for place in places:
+                    on_done(place, self._generate_alone(place, requests[place]))
                 continue
-            order = sorted(places, key=lambda place: -_room(requests[place], len(prefix)))
+            order = sorted(places, key=lambda place: -_room(requests[place]))
             while order:
-                batch = _Batch(self, prefix, requests, order)
-                for place, answer in batch.run():
-                    order.remove(place)
-                    on_done(place, answer)
+                # in exact mode the size of a slot may not depend on the other prompts
+                batch = _Batch(self, prefix, requests, order[:1] if self.engine.exact else order)
+                count, problem = batch.count, None
+                try:
+                    for place, answer in batch.run():
+                        order.remove(place)
+                        on_done(place, answer)
+                except RuntimeError as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    problem = error.with_traceback(None)  # whose frames hold the slots
+                if problem is not None:
+                    del batch
+                    self.engine.halve_batch(count, problem)
+                    self.max_slots = max(1, count // 2)
 
-    def finish(self, answer: Answer, token: int, max_tokens: int) -> bool:
+    def add_token(
+        self, answer: Answer, token: int, max_tokens: int, constraint: Constraint | None
+    ) -> bool:
         """Add a token to an answer; True: the answer is complete."""
+        is_complete = constraint is not None and not constraint.accept(token)
         if token in self.stops.end_tokens:
-            answer.text, _ = self.stops.cut(answer.tokens)
-            return True
-        answer.tokens.append(token)
-        if self.stops.may_end(token):
-            answer.text, is_complete = self.stops.cut(answer.tokens)
-            if is_complete:
-                return True
-        if len(answer.tokens) >= max_tokens:
-            answer.text, is_complete = self.stops.cut(answer.tokens)
-            answer.was_cut = not is_complete
-            return True
+            is_complete = True
+        else:
+            answer.tokens.append(token)
+        is_full = len(answer.tokens) >= max_tokens
+        if is_complete or is_full or self.stops.may_end(token):
+            answer.text, has_stop = self.stops.cut(answer.tokens)
+            answer.was_cut = not (is_complete or has_stop)
+            return is_complete or is_full or has_stop
         return False
 
-    def _generate_plainly(
-        self,
-        requests: Sequence[Request],
-        places: Sequence[int],
-        on_done: Callable[[int, Answer], None],
-    ) -> None:
-        """One prompt after the other with the whole text at each step: for any architecture."""
+    def _generate_alone(self, place: int, request: Request) -> Answer:
+        """Continue one prompt with the cache of transformers: for any architecture."""
         import torch
 
-        for place in places:
-            request, answer = requests[place], Answer()
-            constraint = self.constrainer.start(place) if self.constrainer else None
-            ids = list(request.tokens)
-            cache: Any = None
-            while True:
-                fresh = ids if cache is None else ids[-1:]
-                output = self.engine.model(
-                    input_ids=torch.tensor([fresh], device=self.engine.device),
+        engine, answer = self.engine, Answer()
+        constraint = self.constrainer.start(place) if self.constrainer else None
+        fresh, cache = list(request.tokens), None
+        is_complete = False
+        with engine.original_attention():
+            while not is_complete:
+                output = engine.model(
+                    input_ids=torch.tensor([fresh], device=engine.device),
                     use_cache=True,
-                    **({} if cache is None else {self.engine.cache_argument: cache}),
+                    **({} if cache is None else {engine.cache_argument: cache}),
                 )
-                cache = getattr(output, self.engine.cache_argument, None)
-                logits = output.logits[:, -1].float()
-                token = self._choose(logits, [constraint])[0]
-                ids.append(token)
-                is_complete = constraint is not None and not constraint.accept(token)
-                if self.finish(answer, token, request.max_tokens) or is_complete:
-                    break
-            if not answer.text:
-                answer.text, _ = self.stops.cut(answer.tokens)
-            on_done(place, answer)
+                cache = getattr(output, engine.cache_argument, None)
+                (token,) = self._choose(output.logits[:, -1].float(), [constraint])
+                fresh = [token] if cache is not None else [*fresh, token]
+                is_complete = self.add_token(answer, token, request.max_tokens, constraint)
+        return answer
 
     def _choose(self, logits: Any, constraints: Sequence[Constraint | None]) -> list[int]:
         """The likeliest token of each row that its constraint allows."""
@@ -227,9 +227,9 @@ class Generator:
         return chosen
 
 
-def _room(request: Request, shared: int) -> int:
-    """Tokens that a prompt and its answer take in a slot."""
-    return len(request.tokens) - shared + request.max_tokens
+def _room(request: Request) -> int:
+    """Tokens of a prompt and its answer."""
+    return len(request.tokens) + request.max_tokens
 
 
 class _Batch:
@@ -241,7 +241,7 @@ class _Batch:
         self.generator, self.prefix, self.requests = generator, prefix, requests
         self.engine = generator.engine
         self.waiting = list(order)
-        room = _room(requests[order[0]], len(prefix))
+        room = _room(requests[order[0]]) - len(prefix)
         self.room = room + -room % 8
         self.count = self._count_slots()
 
@@ -266,15 +266,8 @@ class _Batch:
         engine = self.engine
         shared = engine.compute_prefix(self.prefix) if self.prefix else None
         heads, size = engine.key_shape
-        try:
-            shape = (self.count, heads, self.room, size)
-            self.cache = SlotCache(engine.layer_count, shape, engine.dtype, engine.device)
-        except RuntimeError as problem:
-            if not is_out_of_memory(problem):
-                raise
-            engine.halve_batch(self.count, problem)
-            self.generator.max_slots = max(1, self.count // 2)
-            return
+        shape = (self.count, heads, self.room, size)
+        self.cache = SlotCache(engine.layer_count, shape, engine.dtype, engine.device)
         self.arguments: dict[str, Any] = {"shared_prefix": shared} if shared else {}
         self.places: list[int | None] = [None] * self.count
         self.answers: list[Answer] = [Answer() for _ in range(self.count)]
@@ -311,8 +304,7 @@ class _Batch:
         length = max(len(row.prompt) for row in rows)
         length = min(length + -length % 8, self.room)
         ids, positions, starts, ancestors = (
-            engine.send(part)
-            for part in lay_out(rows, len(self.prefix), length, 0, engine.pad_token)
+            engine.send(part) for part in lay_out(rows, len(self.prefix), length, 0)
         )
         self.cache.filling = engine.send(np.array(slots, np.int64))
         try:
@@ -325,11 +317,6 @@ class _Batch:
                 **self.arguments,
                 **engine.keep_logits(1),
             )
-        except RuntimeError as problem:
-            if not is_out_of_memory(problem):
-                raise
-            engine.halve_batch(count, problem)
-            return
         finally:
             self.cache.filling = None
         del self.waiting[:count]
@@ -353,11 +340,8 @@ class _Batch:
             place = self.places[slot]
             if place is None:
                 continue
-            answer, constraint = self.answers[slot], self.constraints[slot]
-            is_complete = constraint is not None and not constraint.accept(token)
-            if generator.finish(answer, token, self.requests[place].max_tokens) or is_complete:
-                if not answer.text:
-                    answer.text, _ = generator.stops.cut(answer.tokens)
+            answer, limit = self.answers[slot], self.requests[place].max_tokens
+            if generator.add_token(answer, token, limit, self.constraints[slot]):
                 self.places[slot], self.constraints[slot] = None, None
                 yield place, answer
         index = torch.tensor(list(slots), device=self.engine.device)

@@ -42,7 +42,8 @@ class LmSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     bos: Literal["auto", "on", "off"] = "auto"
     """Whether a prompt starts with the beginning-of-text token; auto: as the tokenizer does."""
     stop: tuple[str, ...] = ()
-    """Strings that end a generated answer; by default a line break for reading comprehension."""
+    """Strings that end a generated answer; by default a line break for reading comprehension without
+    a chat template."""
     constrained: Literal["auto", "on", "off"] = "auto"
     """Whether structured answers follow the task's JSON schema; auto: if a grammar library is
     installed."""
@@ -76,5 +77,7 @@ class LmSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             raise ValueError("shots must be at least 0")
         if self.device_map and self.device != "auto":
             raise ValueError("set either device or device_map")
+        if not all(self.stop):
+            raise ValueError("a stop string is empty")
         if self.extract and self.constrained == "on":
             raise ValueError("extract works on free text: set constrained=off")

@@ -2,8 +2,13 @@
 
 A context and its continuation are tokenised together and then cut at the length of the context,
 as the field's harnesses do: the tokens are those the model saw in training. Tokenising every
-prompt once per option would take longer than the GPU does, so only the last line of a prompt is
-tokenised again; if that line does not tokenise the same on its own, the whole prompt is.
+prompt once per option would take longer than the GPU does, so only the last line of a context is
+tokenised again. That gives the tokens of the whole text if the line alone gives the last tokens of
+the context, and keeps its first one when the continuation follows: the text before the line and the
+line then meet at a boundary that both have. For BPE this is exact, because a row of tokens is the
+encoding of its text if each two neighbours are the encoding of theirs. WordPiece splits at the line
+break anyway. A unigram vocabulary is used this way only if no token of it reaches across a line
+break or a blank. Everything else is tokenised as a whole.
 """
 
 from __future__ import annotations
@@ -38,44 +43,37 @@ class Query:
 class Encoder:
     """Turns prompts and continuations into tokens."""
 
-    def __init__(self, tokenizer: Any, add_special_tokens: bool) -> None:
-        self.tokenizer, self.add_special_tokens = tokenizer, add_special_tokens
+    def __init__(self, tokenizer: Any, start: Tokens = ()) -> None:
+        self.tokenizer, self.start = tokenizer, start
+        """Tokens that every prompt starts with, such as the beginning-of-text token."""
+        self._is_local = ends_tokens_at_lines(tokenizer)
         self._tails: dict[tuple[str, str], Tokens] = {}
         self._heads: dict[str, Tokens] = {}
 
-    def encode(self, texts: Sequence[str], special: bool | None = None) -> list[Tokens]:
-        """Tokenise texts, in parallel where the tokenizer can."""
+    def encode(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokenise prompts, in parallel where the tokenizer can."""
+        return [self.start + row for row in self.encode_parts(texts)]
+
+    def encode_parts(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokenise texts that do not begin a prompt."""
         if not texts:
             return []
-        add = self.add_special_tokens if special is None else special
         rows = self.tokenizer(
             list(texts),
-            add_special_tokens=add,
+            add_special_tokens=False,
             return_attention_mask=False,
             return_token_type_ids=False,
         )["input_ids"]
         return [tuple(row) for row in rows]
 
     def encode_prompts(self, prompts: Sequence[str], heads: Sequence[str]) -> list[Tokens]:
-        """Tokenise prompts, their common starts once.
-
-        A few prompts are tokenised as a whole too. If one differs, the tokenizer looks further than
-        a line, and all prompts are tokenised as a whole.
-        """
-        self._remember_heads(heads)
-        rests = [prompt[len(head) :] for prompt, head in zip(prompts, heads, strict=True)]
+        """Tokenise prompts, their common starts once."""
         if not any(heads):
             return self.encode(prompts)
-        self._remember_tails(heads, [[rest] for rest in rests])
-        rows = [
-            self._join(head, self._heads[head], rest)
-            for head, rest in zip(heads, rests, strict=True)
-        ]
-        places = {0, len(rows) // 2, len(rows) - 1}
-        checked = dict(zip(places, self.encode([prompts[place] for place in places]), strict=True))
-        if any(rows[place] != row for place, row in checked.items()):
-            return self.encode(prompts)
-        return rows
+        self._remember_heads(heads)
+        rests = [[prompt[len(head) :]] for prompt, head in zip(prompts, heads, strict=True)]
+        joined = self._join_all(heads, [self._heads[head] for head in heads], rests)
+        return [row for (row,) in joined]
 
     def join_queries(
         self,
@@ -86,16 +84,20 @@ class Encoder:
     ) -> list[Query]:
         """Put prompts and their continuations together.
 
-        `rows` are the tokens of `contexts`, which may have lost their beginning; `heads` has the
+        `rows` are the tokens of `contexts`, which may have lost some after `start`; `heads` has the
         start of each prompt that is the same for other items of the task.
         """
         self._remember_heads(heads)
-        self._remember_tails(contexts, continuations)
-        queries = []
-        for context, row, texts, head in zip(contexts, rows, continuations, heads, strict=True):
-            wholes = [self._join(context, row, text) for text in texts]
-            queries.append(make_query(row, wholes, self._stable_head(head)))
-        return queries
+        joined = self._join_all(contexts, rows, continuations)
+        return [
+            make_query(row, wholes, self._stable_head(head))
+            for row, wholes, head in zip(rows, joined, heads, strict=True)
+        ]
+
+    def shorten(self, row: Tokens, length: int) -> Tokens:
+        """A prompt without its beginning, but with the tokens that every prompt starts with."""
+        kept = max(1, length - len(self.start))
+        return self.start + row[max(len(self.start), len(row) - kept) :]
 
     def count_shared(self, row: Tokens, head: str) -> int:
         """How many tokens at the start of a prompt are those of its head."""
@@ -113,6 +115,28 @@ class Encoder:
         for head, row in zip(new, self.encode(new), strict=True):
             self._heads[head] = row
 
+    def _join_all(
+        self,
+        contexts: Sequence[str],
+        rows: Sequence[Tokens],
+        continuations: Sequence[Sequence[str]],
+    ) -> list[list[Tokens]]:
+        """The tokens of each context with each of its continuations."""
+        if self._is_local:
+            self._remember_tails(contexts, continuations)
+        joined = [
+            [self._join(context, row, text) for text in texts]
+            for context, row, texts in zip(contexts, rows, continuations, strict=True)
+        ]
+        missing = [(i, j) for i, each in enumerate(joined) for j, row in enumerate(each) if not row]
+        places = list(dict.fromkeys(i for i, _ in missing))
+        alone = dict(zip(places, self.encode([contexts[i] for i in places]), strict=True))
+        wholes = self.encode([contexts[i] + continuations[i][j] for i, j in missing])
+        for (i, j), whole in zip(missing, wholes, strict=True):
+            lost = len(alone[i]) - len(rows[i])
+            joined[i][j] = self.start + whole[len(self.start) + lost :]
+        return joined
+
     def _remember_tails(
         self, contexts: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> None:
@@ -123,22 +147,41 @@ class Encoder:
             for text in ("", *texts):
                 if (tail, text) not in self._tails:
                     new[tail, text] = None
-        rows = self.encode([tail + text for tail, text in new], special=False)
+        rows = self.encode_parts([tail + text for tail, text in new])
         self._tails |= dict(zip(new, rows, strict=True))
 
     def _join(self, context: str, row: Tokens, text: str) -> Tokens:
-        """The tokens of a context with a continuation."""
+        """The tokens of a context with a continuation; empty: the whole text must be tokenised."""
+        if not self._is_local:
+            return ()
         tail = last_line(context)
         alone, joined = self._tails[tail, ""], self._tails[tail, text]
-        same = count_common_suffix(row, alone)
-        odd = (
-            len(alone) - same
-        )  # a marker that a text gets at its start, and a context has not here
+        same = count_common_suffix(row[len(self.start) :], alone)
+        # a text may get a marker at its start, which the line does not have inside the context
+        odd = len(alone) - same
         if same >= MIN_SHARED and odd <= 1 and joined[: odd + 1] == alone[: odd + 1]:
             return row[: len(row) - same] + joined[odd:]
-        whole = self.encode([context + text])[0]
-        cut = len(self.encode([context])[0]) - len(row)  # what the prompt lost at its beginning
-        return whole[cut:]
+        return ()
+
+
+def find_start_tokens(tokenizer: Any) -> Tokens:
+    """The tokens that a tokenizer puts before a text, usually the beginning-of-text token."""
+    plain = list(tokenizer("a", add_special_tokens=False)["input_ids"])
+    full = list(tokenizer("a")["input_ids"])
+    for at in range(len(full) - len(plain) + 1):
+        if plain and full[at : at + len(plain)] == plain:
+            return tuple(full[:at])
+    return ()
+
+
+def ends_tokens_at_lines(tokenizer: Any) -> bool:
+    """Whether a line can be tokenised alone, as far as the kind of vocabulary tells."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    kind = type(getattr(backend, "model", None)).__name__
+    if kind == "Unigram":
+        words = backend.get_vocab(with_added_tokens=False)  # type: ignore[union-attr]
+        return not any("\n" in word[1:] or "\u2581" in word[1:] for word in words)
+    return kind in ("BPE", "WordPiece", "WordLevel")
 
 
 def last_line(text: str) -> str:
