@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.contracts.words import READ_BY_PEOPLE, ROOT, find_in_text, find_stumbles
 
 STORED = {
