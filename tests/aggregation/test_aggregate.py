@@ -482,7 +482,7 @@ def test_people_against_people(files: tuple[str, str]) -> None:
         ).by_worker
         == {}
     )
-    with pytest.raises(BadInput, match="the task of the answers"):
+    with pytest.raises(BadInput, match="the judgements do not name their task"):
         score_humans(files[0], None, AggregateOptions())
 
 
@@ -578,9 +578,9 @@ def test_the_command(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "no rule is named"),
+        ((), "the aggregation rule is missing"),
         (("--rule", "majorty"), "did you mean 'majority'"),
-        (("--workers", "--human"), "two reports"),
+        (("--workers", "--human"), "cannot be combined"),
         (("--rule", "majority", "--ties", "toss"), "drop, adjudicate or prefer:LABEL"),
         (("--rule", "dawid-skene", "--workers-are-columns"), "only a column"),
     ],

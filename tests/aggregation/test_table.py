@@ -52,7 +52,9 @@ def test_numbers_are_sorted_by_size() -> None:
 
 
 def test_labels_are_no_numbers() -> None:
-    with pytest.raises(BadInput, match=r"are not numbers \(such as 'no'\); use the nominal level"):
+    with pytest.raises(
+        BadInput, match=r"are not numbers \(such as 'no'\); for labels, use the nominal level"
+    ):
         _ = Table.from_judgements(ROWS).values
 
 

@@ -115,7 +115,7 @@ def test_spans_have_measures_of_their_own(tmp_path: Path) -> None:
     assert found["distribution"] == {"LC": 2, "PS": 3}
     assert [part["where"] for part in found["slices"]] == ["part=1", "part=2"]
     said = run(str(path), "--page", str(tmp_path / "p"))
-    assert "take off no chance" in said
+    assert "are not corrected for chance" in said
     assert "alpha-characters needs the texts: pass them with --examples FILE." in said
     assert "Spans by label" in (tmp_path / "p" / "index.html").read_text("utf-8")
 

@@ -53,7 +53,7 @@ def test_a_file_is_named_once() -> None:
             [{"id": "1", "inputs": {"text": "猫が眠る。"}}],
             ("pair", "same-image"),
             (),
-            "sentence '1' names no image",
+            "sentence '1' has no image or image_id",
         ),
         (
             SIMS,
@@ -91,7 +91,9 @@ def test_a_decision_for_an_answer_that_nobody_gave(tmp_path: Path, nikawa: Nikaw
     words = ("aggregate", str(tmp_path / "ties.jsonl"), "--rule", "majority")
     done = nikawa(*words, "--adjudicated", str(sheet))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"nikawa: {sheet}: the adjudicated answer 'c' is none that")
+    assert done.stderr.startswith(
+        f"nikawa: {sheet}: the adjudicated answer 'c' is not an answer that"
+    )
 
 
 def test_an_answer_given_twice_in_a_folder_of_files(tmp_path: Path, nikawa: Nikawa) -> None:

@@ -26,9 +26,9 @@ def test_it_runs_and_shows_a_table(tmp_path: Path) -> None:
     done = call(*MINI, "--seeds", "2", "--out", str(tmp_path))
     assert done.exit_code == 0
     assert "33.33 ± 0.00" in done.stdout
-    assert "2 runs done, 0 done before" in done.stdout
+    assert "2 runs done, 0 already done" in done.stdout
     assert (
-        "0 runs done, 2 done before"
+        "0 runs done, 2 already done"
         in call("start", *MINI, "--seeds", "2", "--out", str(tmp_path)).stdout
     )
 
@@ -262,6 +262,6 @@ def test_few_examples_are_said_to_have_no_interval(tmp_path: Path) -> None:
     said = call(*MINI, "--out", str(tmp_path)).output
     assert "(—)" in said
     assert (
-        "—: Fewer than 10 examples, or groups of them, are too few for a confidence interval."
+        "—: With fewer than 10 examples (or groups of examples), there is no confidence interval."
         in said
     )

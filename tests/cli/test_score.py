@@ -146,7 +146,7 @@ def test_too_few_items_are_said_to_have_no_interval(
 ) -> None:
     said = run("mini-ja-nli", str(answers), "--partial")
     assert (
-        "—: Fewer than 10 examples, or groups of them, are too few for a confidence interval."
+        "—: With fewer than 10 examples (or groups of examples), there is no confidence interval."
         in said
     )
     assert [

@@ -206,7 +206,9 @@ def test_what_is_not_defined_is_said() -> None:
 def test_too_few_examples_have_a_dash_that_the_legend_explains() -> None:
     few = Number(value=100.0, n=4, few=True, source="runs/a/scores.json#/0/scores/0")
     shown = page(replace(row("a", 1.0), metrics={"accuracy": few}), row("b", 50.0))
-    said = "—: Fewer than 10 examples, or groups of them, are too few for a confidence interval."
+    said = (
+        "—: With fewer than 10 examples (or groups of examples), there is no confidence interval."
+    )
     assert "100.0 (—)" in markdown(shown, 1)
     assert said in markdown(shown, 1)
     assert '">—</span>' in document(shown, {})

@@ -84,10 +84,10 @@ def test_names_and_gaps_are_in_the_table(place: Path) -> None:
 def test_the_line_below_counts_items_not_answers(place: Path) -> None:
     said = call(place)
     assert (
-        f"{NLI} half done test: 4 of 9 not answered (4 not in the file); add them to the file"
+        f"{NLI} half done test: 4 of 9 items have no answer (4 not in the file); add the missing answers to the file"
         in said
     )
-    assert f"{STS} half done test: 1 of 6 not answered" in said
+    assert f"{STS} half done test: 1 of 6 items have no answer" in said
 
 
 def test_a_file_of_nulls_is_told_what_helps(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_file_of_nulls_is_told_what_helps(tmp_path: Path) -> None:
         CliRunner().invoke(build("run"), [*words, f"none=replay:{tmp_path / 'nulls.jsonl'}"]).stdout
     )
     assert (
-        "9 of 9 not answered (9 the file gives no answer); add the missing answers to the file"
+        "9 of 9 items have no answer (9 the file gives no answer); add the missing answers to the file"
         in said
     )
     assert "0 of 9" in said

@@ -276,7 +276,7 @@ def test_one_worker_of_a_tool_that_writes_a_file_each(nikawa: Run) -> None:
     assert "if each worker has a separate file, pass their folder" in alone.stderr
     assert "4 items, 2 workers" in run_well(nikawa, "agree", str(folder))
     unruled = nikawa("aggregate", str(folder))
-    assert "the aggregation rule is missing; pass --rule majority" in unruled.stderr
+    assert "the aggregation rule is missing; pass --rule RULE, such as majority" in unruled.stderr
 
 
 def test_blanks_of_a_decided_label_stay_in_the_sheet_of_decisions(

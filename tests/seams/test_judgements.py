@@ -282,7 +282,7 @@ def test_from_labels_through_a_project_to_gold(
     assert done.returncode == 0, done.stderr
     assert "8 answers and 0 examples added" in done.stdout
     again = nikawa("collect", "import", project, str(path), *words)
-    assert "0 answers and 0 examples added, 8 known before" in again.stdout
+    assert "0 answers and 0 examples added, 8 already present" in again.stdout
     kept, gold = tmp_path / "judgements.jsonl", tmp_path / "gold"
     assert nikawa("collect", "export", project, "--out", str(kept)).returncode == 0
     assert {row.question for _, row in open_judgements(kept).rows} == {"label"}
@@ -387,7 +387,10 @@ def test_an_other_answer_than_before_is_counted(nikawa: Run, tmp_path: Path, pro
             + "\n"
         )
         done = nikawa("collect", "import", project, str(path))
-    assert "1 of those known before differ; the stored answers stay" in done.stdout
+    assert (
+        "1 of the answers already present differ from the file; the stored answers stay"
+        in done.stdout
+    )
 
 
 def test_two_answers_of_one_worker_are_refused(nikawa: Run, tmp_path: Path, project: str) -> None:

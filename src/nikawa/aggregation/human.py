@@ -133,8 +133,8 @@ def find_task(spec: str, name: str | None, question: str | None) -> Task:
     benchmark = find_benchmark(spec)
     if benchmark is None:
         raise BadInput(
-            "the task of the answers is not known",
-            cure="pass one that is scored in the same way, such as --task jnli",
+            "the judgements do not name their task",
+            cure="pass a task with the same labels and metrics, such as --task jnli",
         )
     for task in benchmark.tasks:
         if question in (None, task.question):

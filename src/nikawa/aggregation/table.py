@@ -218,7 +218,7 @@ def category_values(categories: Sequence[Any], question: str) -> Floats:
         odd = next(c for c in categories if not are_numbers([c]))
         raise BadInput(
             f"answers to {question!r} are not numbers (such as {odd!r})",
-            cure="use the nominal level",
+            cure="for labels, use the nominal level or a rule such as majority",
         )
     return np.array(categories, dtype=np.float64)
 

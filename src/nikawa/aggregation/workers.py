@@ -34,7 +34,7 @@ from nikawa.aggregation.table import (
     sum_weights,
 )
 from nikawa.aggregation.verdicts import ACCEPTED, Ties, Verdicts, apply_rule
-from nikawa.errors import BadInput, suggest
+from nikawa.errors import BadInput
 from nikawa.records import Record
 
 MAX_LABELS = 1_000
@@ -376,9 +376,8 @@ class Limit:
         """`r<0.80`, `alpha<0.20`, `seconds<2`, …"""
         match = _LIMIT.fullmatch(text.strip())
         if match is None or match[1] not in FIGURES:
-            figure = re.split(r"[<>=]", text)[0].strip()
-            cure = suggest(figure, FIGURES)
-            raise BadInput(f"{text!r} is not a limit, as in r<0.80", cure=cure)
+            cure = f"write a limit such as r<0.80, for one of: {', '.join(FIGURES)}"
+            raise BadInput(f"{text!r} is not a limit", cure=cure)
         return cls(text.strip(), match[1], match[2], float(match[3]))
 
     def hit(self, worker: Quality) -> bool:

@@ -472,7 +472,11 @@ def refuse_unanswered(
         if missing and not partial:
             ids = list_names(f"{pair.set}/{pair.example.id}" for pair in missing[:3])
             what = f"{len(missing)} of {len(pairs)} examples have no answer, such as {ids}"
-            raise BadInput(what, file=path, cure="add them, or pass --partial to compare the rest")
+            raise BadInput(
+                what,
+                file=path,
+                cure="add the missing answers, or pass --partial to compare only the answered items",
+            )
 
 
 def list_unread(pairs: Iterable[AnsweredPair]) -> tuple[Unread, ...]:

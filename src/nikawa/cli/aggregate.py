@@ -28,7 +28,14 @@ from nikawa.cli.terminal.options import (
     complete_datasets,
     complete_from,
 )
-from nikawa.cli.terminal.output import echo, format_number, print_result, print_table, status
+from nikawa.cli.terminal.output import (
+    echo,
+    format_count,
+    format_number,
+    print_result,
+    print_table,
+    status,
+)
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
@@ -87,7 +94,7 @@ def aggregate(
     rule: Annotated[
         list[str] | None,
         typer.Option(
-            help="Aggregation rule: majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3, dawid-skene, mace, …; QUESTION=RULE if there are several questions.",
+            help="Aggregation rule: majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3, dawid-skene, mace, …; with several questions, QUESTION=RULE; may be repeated.",
             autocompletion=complete_from(
                 "majority", "votes:3/5", "mean", "median", "dawid-skene", "mace"
             ),
@@ -106,7 +113,7 @@ def aggregate(
     examples: Annotated[
         str | None,
         typer.Option(
-            help="The examples: the command adds gold to them and compares it with the gold they have."
+            help="The examples that were judged. The command adds gold to them, and compares it with gold that they already have."
         ),
     ] = None,
     out: Annotated[
@@ -116,24 +123,25 @@ def aggregate(
     adjudicated: Annotated[
         Path | None,
         typer.Option(
-            help="The completed sheet of ties, or the decisions of a project.", metavar="FILE"
+            help="Decisions on ties: the completed sheet of ties, or the decisions exported from a project.",
+            metavar="FILE",
         ),
     ] = None,
     decisions: Annotated[
         str | None,
         typer.Option(
-            help="override: a decision replaces the votes; ties: a decision counts only if the rule gives no gold. Default: the project's setting, else override.",
+            help="Effect of a decision: override (it replaces the votes) or ties (it counts only if the rule gives no gold). Default: the setting of the project, else override.",
             autocompletion=complete_from("override", "ties"),
         ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="Exclude workers: r<0.80, alpha<0.20, accuracy<0.9, seconds<2; may be repeated."
+            help="Exclude workers by a limit, such as r<0.80, alpha<0.20, accuracy<0.9 or seconds<2; may be repeated."
         ),
     ] = None,
     workers: Annotated[
-        bool, typer.Option("--workers", help="Show the quality of each worker instead.")
+        bool, typer.Option("--workers", help="Show the quality of each worker; do not aggregate.")
     ] = False,
     known: Annotated[
         Path | None,
@@ -147,7 +155,11 @@ def aggregate(
         typer.Option(help="With --known: the accuracy that a worker needs to pass.", min=0, max=1),
     ] = None,
     human: Annotated[
-        bool, typer.Option("--human", help="Show how people score against each other instead.")
+        bool,
+        typer.Option(
+            "--human",
+            help="Score each worker against the others, as a human baseline; do not aggregate.",
+        ),
     ] = False,
     task: Annotated[
         str | None, typer.Option(help="With --human: the task whose metrics are used.")
@@ -162,7 +174,7 @@ def aggregate(
         bool,
         typer.Option(
             "--workers-are-columns",
-            help="Treat a worker as a column of the file rather than a person.",
+            help="A column of the file mixes the answers of several persons, so it is not one worker.",
         ),
     ] = False,
     columns: SheetColumns = None,
@@ -173,7 +185,7 @@ def aggregate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Aggregate judgements into gold labels by a named rule; the report lists every tie."""
+    """Aggregate judgements into gold labels with a rule that you choose, and list the ties."""
     from nikawa.aggregation.job import AggregateOptions, report_workers
     from nikawa.io.judgements import parse_options
 
@@ -207,7 +219,7 @@ def aggregate(
     if not rule:
         raise BadInput(
             "the aggregation rule is missing",
-            cure="pass --rule majority, votes:3/5, mean, dawid-skene, …",
+            cure="pass --rule RULE, such as majority, votes:3/5, mean or dawid-skene",
         )
     from nikawa.aggregation.report import write_result
 
@@ -241,7 +253,7 @@ def show(report: AggregateReport) -> None:
         lines += describe_decisions(r)
         if r.tied:
             shown = _first_items(r.tied_items, r.tied)
-            lines.append(f"{r.question}: {r.tied:,} ties to adjudicate ({shown})")
+            lines.append(f"{r.question}: {format_count(r.tied, 'tie')} to adjudicate ({shown})")
         if r.published is not None and r.published.differing:
             shown = _first_items(r.published.different, r.published.differing)
             lines.append(
@@ -256,7 +268,9 @@ def show(report: AggregateReport) -> None:
             echo(line)
     if report.unjudged:
         echo(f"{report.unjudged:,} of the examples have no judgement.")
-    echo(f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers.")
+    echo(
+        f"{report.kept:,} of {report.items:,} items have gold. The items have {format_count(report.answers, 'answer')} in total."
+    )
 
 
 def describe_decisions(rule: RuleReport) -> list[str]:

@@ -131,7 +131,7 @@ def build(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
+    """Build a dataset as its paper describes: make items from sources, write task sheets for workers, turn their answers into gold."""
     from nikawa.recipes.build import BuildOptions, NothingLeft, settings_of
     from nikawa.recipes.build import build as run
     from nikawa.recipes.build import show_config as format_settings

@@ -104,7 +104,7 @@ def clean(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Split texts into sentences, remove noise and personal data, and count what each step did."""
+    """Split texts into sentences, remove noise and personal data, and report the effect of each step."""
     from nikawa.cleaning import Settings
     from nikawa.cleaning.job import CleanOptions, ReadOptions
     from nikawa.cleaning.toxicity import command_scorer

@@ -73,16 +73,16 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
         f"{report.project}: {report.items:,} items, {format_count(report.workers_per_item, 'worker')} per item, form {report.form},"
         f" pages in {_LANGUAGES[report.language]}"
     )
-    echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
+    echo(f"Log in as {report.owner} with the password {report.password} (shown only once)")
     for note in report.notes:
         echo(f"note: {note}")
     if served:
         return None
     echo(
-        f"First check {report.project}/project.toml: the questions of the form are at its end, in [form_settings]"
+        f"Before you serve it, check {report.project}/project.toml. The settings of the form are at the end, in [form_settings]."
     )
     folder = quote(report.project)
-    echo(f"Next: nikawa collect links {folder} NAME …; nikawa collect serve {folder}")
+    echo(f"Next: nikawa collect links {folder} NAME …, then nikawa collect serve {folder}")
     return None
 
 
@@ -157,7 +157,7 @@ def show_status(project_status: dict[str, Any]) -> None:
 
 
 class ServeAddress(NamedTuple):
-    """Print the address of the pages and the place of their data."""
+    """The address of the pages and the place of their data."""
 
     host: str
     port: int
@@ -195,7 +195,7 @@ def serve_pages(
         elif not quiet:
             for name, link in links.items():
                 echo(f"{name}\t{link}")
-            echo(f"{base}/owner is the dashboard of {project}; Ctrl-C stops")
+            echo(f"{base}/owner is the dashboard of {project}; press Ctrl+C to stop")
         sys.stdout.flush()
 
     run(project, ServeOptions(*where), started)
@@ -212,7 +212,7 @@ def demo(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Create and serve a project on the embedded mini-benchmark."""
+    """Create and serve a project with the included example data."""
     from nikawa.collect.job import create_demo, create_links
 
     fresh = not (project / "project.toml").exists()
@@ -259,7 +259,8 @@ Database = Annotated[
 def register(app: typer.Typer) -> None:
     """Attach the command and its subcommands."""
     verb = typer.Typer(
-        help="Collect judgements: annotation pages for workers.", no_args_is_help=True
+        help="Run annotation projects: create one, serve its pages to workers, export the judgements.",
+        no_args_is_help=True,
     )
     start = "Example: nikawa collect"
     verb.command("new", epilog=f"{start} new my-round --examples pairs.jsonl --form choice")(new)
@@ -323,7 +324,7 @@ def new(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Create a project: a folder with settings, guidelines, items, control items and a pilot to fill in."""
+    """Create a project: a folder with settings, guidelines and items, and files for control and pilot items."""
     from nikawa.collect.job import create
     from nikawa.collect.sources import NewProject
 
@@ -360,7 +361,7 @@ def serve(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Serve the pages until interrupted."""
+    """Serve the pages until you press Ctrl+C."""
     address = ServeAddress(host, port, database, tuple(trust_proxy or ()))
     serve_pages(project, address, json, quiet)
 
@@ -397,7 +398,7 @@ def links(
         for name, link in links_made.links:
             echo(f"{name}\t{link}")
         if links_made.join is not None:
-            echo(f"for the platform; append the worker's id: {links_made.join}")
+            echo(f"link for a crowdsourcing platform (append the worker's id): {links_made.join}")
         for note in links_made.notes:
             echo(f"note: {note}", err=True)
         warn_local_address(links_made.address, project)
@@ -407,7 +408,7 @@ def links(
 def status_(
     project: Project, database: Database = "", json: Json = False, quiet: Quiet = False
 ) -> None:
-    """Show the progress of a project, also while it is served."""
+    """Show the progress of a project; works while it is served."""
     from nikawa.collect.job import read_status
 
     report = read_status(project, database)
@@ -430,7 +431,8 @@ def export(
         ),
     ] = None,
     pseudonymise: Annotated[
-        bool, typer.Option("--pseudonymise", help="Replace the names of the workers by pseudonyms.")
+        bool,
+        typer.Option("--pseudonymise", help="Replace the names of the workers with pseudonyms."),
     ] = False,
     form: Annotated[
         str | None,
@@ -444,7 +446,7 @@ def export(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the judgements so far, as nikawa aggregate reads them, also while people work."""
+    """Write all judgements so far for nikawa aggregate or another tool; works while it is served."""
     from nikawa.collect.export import WHOLE, ExportOptions
     from nikawa.collect.export import export as run
 
@@ -499,10 +501,10 @@ def import_(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add judgements from elsewhere, or more examples; a file is added completely or not at all.
+    """Add judgements made elsewhere, or more examples. A file with an error adds nothing.
 
-    The command checks every answer against the form of the project. It counts what it added, what was known, and what it
-    skipped, with reasons.
+    The command checks every answer against the form of the project. It counts the answers that it added, those
+    already present, and those it skipped, with reasons.
     """
     from nikawa.collect.items import import_judgements
     from nikawa.errors import BadInput
@@ -524,10 +526,12 @@ def import_(
         )
     if not quiet:
         echo(
-            f"{report.answers:,} answers and {report.examples:,} examples added, {report.known:,} known before"
+            f"{report.answers:,} answers and {report.examples:,} examples added, {report.known:,} already present"
         )
         if report.differing:
-            echo(f"{report.differing:,} of those known before differ; the stored answers stay")
+            echo(
+                f"{report.differing:,} of the answers already present differ from the file; the stored answers stay"
+            )
         if report.decisions or report.reports:
             echo(f"{report.decisions:,} decisions and {report.reports:,} reports added")
         for note in report.notes:
@@ -543,7 +547,7 @@ def backup(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Copy the SQLite database, also while people work."""
+    """Copy the SQLite database to a file; works while it is served."""
     from nikawa.collect.job import backup as run
 
     run(project, out, overwrite=overwrite, database=database)
@@ -569,7 +573,7 @@ def password(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add an owner or reviewer, or set a new password and end their sessions."""
+    """Add an owner or reviewer, or set a new password, which ends all their sessions."""
     from nikawa.collect.job import set_password
 
     typed = typer.prompt("Password", hide_input=True, confirmation_prompt=True) if ask else None
@@ -580,7 +584,7 @@ def password(
         echo(
             f"{name} is {role}"
             if ask
-            else f"{name} is {role}, with the password {made} (shown this once)"
+            else f"{name} is {role}, with the password {made} (shown only once)"
         )
 
 
@@ -602,9 +606,10 @@ def rekey(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw control items with the project's secret, in a project that an older version created.
+    """Upgrade a project from an older version, so that workers cannot predict its control items.
 
-    Links, answers and the items that workers have seen stay. New projects need no rekey.
+    Control items are then drawn with the project's secret. Links, answers and the items that workers have seen stay.
+    New projects need no rekey.
     """
     from nikawa.collect.job import rekey as run
 

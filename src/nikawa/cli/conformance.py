@@ -22,11 +22,13 @@ EXAMPLE = "Example: nikawa conformance golden.json"
 
 
 def conformance(
-    file: Annotated[Path, typer.Argument(help="A golden file: inputs and the official results.")],
+    file: Annotated[
+        Path, typer.Argument(help="A file with inputs and the results of the official scorers.")
+    ],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the cases of a golden file; exit status 1 if one fails."""
+    """Compare Nikawa's metrics with results of the official scorers, stored in a file. Exit with status 1 if one differs."""
     from nikawa.aggregation.golden import GOLDEN
     from nikawa.cli.terminal.output import status
     from nikawa.scoring.conformance import check_conformance

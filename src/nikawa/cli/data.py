@@ -379,7 +379,7 @@ def pick_examples(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, 
     if missing:
         raise BadInput(
             f"{dataset.name} has no example {min(missing)!r}",
-            cure="nikawa data show prints ids as dataset:split/id",
+            cure="pass an id that nikawa data show prints, the part after the last slash",
         )
     return {split: examples for split, examples in by_split.items() if examples}
 

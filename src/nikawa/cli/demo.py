@@ -28,7 +28,7 @@ def demo(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Take a tour of the whole life of a benchmark, with embedded data and no network; writes one folder with a report."""
+    """Build, score and report a small benchmark as a tour. It needs no network and writes one folder."""
     from nikawa.demo.job import demo as run
 
     done = run(None if quiet or json else show_step, out=out)

@@ -90,7 +90,7 @@ def generate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Generate a dataset from a pack of templates: the same number of problems from every cell."""
+    """Generate a dataset from a pack of templates: the same number of problems of every kind, with computed labels."""
     from nikawa.generation.job import GenerateOptions, is_resumable
 
     options = GenerateOptions(

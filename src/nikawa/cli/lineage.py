@@ -31,7 +31,7 @@ def lineage(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the source, every judgement, the rules and the dropped siblings of an example."""
+    """Print where an example comes from: its source, judgements and rules, and the candidates dropped from the same source."""
     from nikawa.datasets.lineage import find_lineage
 
     record = find_lineage(example, folder)

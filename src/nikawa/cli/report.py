@@ -93,7 +93,7 @@ def report(
         }
         echo(", ".join(format_count(n, noun) for noun, n in counts.items()))
         for system, reason in written.undefined.items():
-            echo(f"{system} has no score and is in no comparison: {reason}")
+            echo(f"{system} has no score and is not compared: {reason}")
         noted = [
             (f"scored again because {why}", runs) for why, runs in written.scored_again.items()
         ]

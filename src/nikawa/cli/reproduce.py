@@ -47,7 +47,7 @@ def reproduce(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute a paper's figures; exit status 1 if one differs without explanation."""
+    """Recompute the figures of a paper. Exit with status 1 if one differs without an explanation."""
     from nikawa.datasets.locate import VARIABLE, require_folder
     from nikawa.errors import BadInput, unknown
     from nikawa.reproduce.job import reproduce as run

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
+from msgspec import UNSET, UnsetType
 
 from nikawa import api
 from nikawa.cli.terminal.options import (
@@ -93,46 +94,55 @@ def start(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A model, such as baseline or replay:FILE, or with your own label: NAME=replay:FILE; may be repeated.",
+            help="A model, such as baseline or replay:FILE. NAME=MODEL sets the name to show. May be repeated.",
             autocompletion=complete_models,
         ),
     ] = None,
     tasks: Tasks = None,
     seeds: Annotated[
-        str | None, typer.Option(help="Number of seeds (5), or the seeds themselves (7,8).")
+        str | None,
+        typer.Option(
+            help="Number of seeds (5), or a list of seeds (7,8); default: as in the preset, else 1."
+        ),
     ] = None,
     out: Out = RUNS,
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="A setting, for the models that have it: KEY=VALUE; may be repeated."
+            "--set", help="A setting KEY=VALUE, for all models that have it; may be repeated."
         ),
     ] = None,
     grid: Annotated[
         list[str] | None,
-        typer.Option(help="Settings to choose from on dev: KEY=V1,V2; may be repeated."),
+        typer.Option(help="Values of a setting to choose from on dev: KEY=V1,V2; may be repeated."),
     ] = None,
     choose_seeds: Annotated[
-        int, typer.Option(help="Number of seeds for choosing settings; 0: all.", min=0)
+        int, typer.Option(help="Number of seeds for choosing settings; 0 means all.", min=0)
     ] = 0,
     preset: Annotated[
-        str | None, typer.Option(help="A preset by name (learning-curve, …) or from a TOML file.")
+        str | None, typer.Option(help="A preset: its name (learning-curve, …) or a TOML file.")
     ] = None,
     inputs: Annotated[
-        str | None, typer.Option(help="Show the model only these inputs: hypothesis.")
+        str | None, typer.Option(help="Show the model only these inputs, such as hypothesis.")
     ] = None,
     share: Annotated[
-        str, typer.Option(help="Shares of the training data, one run for each: 0.25,0.5,1.0.")
+        str,
+        typer.Option(
+            help="Shares of the training data, such as 0.25,0.5,1.0; each share is a separate run."
+        ),
     ] = "1.0",
     train: Annotated[
-        str | None, typer.Option(help="Other training sets, by name or file: jsick,jnli.")
+        str | None, typer.Option(help="Other training sets, by name or file, such as jsick,jnli.")
     ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(help="Rename a label of such a set: OLD=NEW; may be repeated."),
+        typer.Option(help="Rename a label of the --train sets: OLD=NEW; may be repeated."),
     ] = None,
     shots: Annotated[
-        int, typer.Option(help="Training examples per label, drawn by seed; 0: all.", min=0)
+        int,
+        typer.Option(
+            help="Number of training examples per label, drawn by the seed; 0 means all.", min=0
+        ),
     ] = 0,
     limit: Annotated[
         int | None,
@@ -148,24 +158,29 @@ def start(
         ),
     ] = False,
     base_url: Annotated[
-        str | None, typer.Option(help="The server of a chat model: http://localhost:8000/v1.")
+        str | None,
+        typer.Option(help="The server of a chat model, such as http://localhost:8000/v1."),
     ] = None,
     extract: Extract = None,
     show_reading: ShowReading = False,
     workers: Annotated[
         int,
         typer.Option(
-            help="Parallel runs; 0: one per CPU, or 1 for chat and encoder models.", min=0
+            help="Number of parallel runs; 0 means one per CPU core, but 1 for chat and encoder models.",
+            min=0,
         ),
     ] = 0,
     threads: Annotated[
         int,
         typer.Option(
-            help="Threads of numerical libraries per run; 0: 1, or all for encoder models.", min=0
+            help="Number of threads per run; 0 means 1, but all cores for encoder models.", min=0
         ),
     ] = 0,
     executor: Annotated[
-        str | None, typer.Option(help="The executor: pool, here, or a custom one.")
+        str | None,
+        typer.Option(
+            help="Where runs are executed: pool (processes), here (this process) or a custom executor."
+        ),
     ] = None,
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep intermediate files of models.")
@@ -180,7 +195,7 @@ def start(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run models on tasks: scores with intervals, mean and deviation over seeds; finished runs are not repeated."""
+    """Run models on tasks, and print scores with confidence intervals or standard deviations. Finished runs are not repeated."""
     if context.invoked_subcommand is not None:
         return
     if not model and not tasks:
@@ -364,10 +379,10 @@ ANSWERED = "answered"
 """The row that replaces a metric if systems did not answer everything."""
 CellKey = tuple[str, str, str, str, str]
 UNANSWERED_CURES = {
-    "too long": "for those too long: use fewer shots, a shorter prompt, a smaller max_tokens, or a server with a longer context",
-    "length": "for length: raise max_tokens",
+    "too long": "for requests that are too long, use fewer shots, a shorter prompt, a smaller max_tokens, or a server with a longer context",
+    "length": "for replies cut off at the maximum length, raise max_tokens",
     "the file gives no answer": "add the missing answers to the file",
-    "not in the file": "add them to the file; nikawa score --partial scores only the others",
+    "not in the file": "add the missing answers to the file, or use nikawa score --partial to score only the answered items",
 }
 """The cure for each reason that a question was not answered."""
 
@@ -393,7 +408,12 @@ def show_results(
             counts = f"{each.requests:,} requests, {each.kept:,} cached, {each.retries:,} retries"
             tokens = f"{each.tokens_in:,} tokens in, {each.tokens_out:,} out"
             cost = format_cost(each.cost + each.cost_unmetered + each.cost_lost)
-            echo(f"{each.task} {each.model}: {counts}, {tokens}, cost {cost}", err=True)
+            lost = "".join(
+                f", {format_loss(count)} {title}"
+                for name, title in LOSSES.items()
+                if (count := getattr(each, name)) is not UNSET
+            )
+            echo(f"{each.task} {each.model}: {counts}, {tokens}, cost {cost}{lost}", err=True)
     for part in report.readings or ():
         title = f"{part.task} {part.model} {part.set}, seed {part.seed}"
         print_readings(part.readings, title)
@@ -413,8 +433,14 @@ USAGE_COLUMNS = (
 )
 
 
+LOSSES = {"lost_shots": "lost shots", "truncated": "truncated"}
+"""Counts of prompts that did not fit into a local model, and their columns."""
+
+
 def show_usage(report: RunReport) -> None:
-    """Print the usage of models behind a server: one line per model and task, and the total."""
+    """Print the usage of prompted models: one line per model and task, and the total."""
+    usages = report.usage or ()
+    losses = [name for name in LOSSES if any(getattr(each, name) is not UNSET for each in usages)]
     rows: list[tuple[str, ...]] = [
         (
             " ".join(filter(None, (each.task, each.variation))),
@@ -425,17 +451,25 @@ def show_usage(report: RunReport) -> None:
             f"{each.tokens_out:,}",
             f"{each.retries:,}",
             format_cost(each.cost + each.cost_unmetered + each.cost_lost),
+            *(format_loss(getattr(each, name)) for name in losses),
         )
-        for each in report.usage or ()
+        for each in usages
     ]
     if len(rows) > 1:
         sums = [
-            f"{sum(getattr(each, name) for each in report.usage or ()):,}"
+            f"{sum(getattr(each, name) for each in usages):,}"
             for name in ("requests", "kept", "tokens_in", "tokens_out", "retries")
         ]
-        cost = sum(each.cost + each.cost_unmetered + each.cost_lost for each in report.usage or ())
-        rows.append(("total", "", *sums, format_cost(cost)))
-    print_table(USAGE_COLUMNS, rows, numbers=USAGE_COLUMNS[2:])
+        cost = sum(each.cost + each.cost_unmetered + each.cost_lost for each in usages)
+        lost = [f"{sum(getattr(each, name) or 0 for each in usages):,}" for name in losses]
+        rows.append(("total", "", *sums, format_cost(cost), *lost))
+    columns = (*USAGE_COLUMNS, *(LOSSES[name] for name in losses))
+    print_table(columns, rows, numbers=columns[2:])
+
+
+def format_loss(count: int | UnsetType) -> str:
+    """Format a count of prompts that did not fit; a dash for a server, which refuses them."""
+    return "—" if isinstance(count, UnsetType) else f"{count:,}"
 
 
 def format_uncertain_cost(usage: RunUsage) -> Iterator[str]:
@@ -523,7 +557,7 @@ def format_notes(report: RunReport, table: TableUnit) -> Iterator[str]:
     yield from (f"skipped: {line}" for line in report.left_out)
     failed = f", {len(report.problems)} failed" if report.problems else ""
     runs = "run" if report.done == 1 else "runs"
-    yield f"{report.done} {runs} done, {report.skipped} done before{failed}: {report.out}"
+    yield f"{report.done} {runs} done, {report.skipped} already done{failed}; see {report.out}"
 
 
 def format_settings(settings: Mapping[str, Any]) -> str:
@@ -624,14 +658,14 @@ def format_reasons(reasons: Mapping[str, int]) -> str:
     between = "; " if any("," in kind for kind in reasons) else ", "
     counted = between.join(f"{count:,} {kind}" for kind, count in reasons.items())
     cures = "; ".join(UNANSWERED_CURES[kind] for kind in reasons if kind in UNANSWERED_CURES)
-    return f" ({counted}); {cures or '--show-reading shows what was read from what'}"
+    return f" ({counted}); {cures or 'pass --show-reading to see how each answer was read'}"
 
 
 def format_unanswered(cells: Sequence[RunCell]) -> list[str]:
     """Print for each system how many items it did not answer, and why."""
     lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
     sentences = [
-        f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} not answered{format_reasons(c.reasons)}"
+        f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} items have no answer{format_reasons(c.reasons)}"
         for c in lost.values()
     ]
     kept = {(c.task, c.set): c.hidden for c in cells if c.hidden}
@@ -750,11 +784,11 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
     names = [name for entry in tasks for name in split_list(entry)]
     if not models:
         raise BadInput(
-            "the model is missing", cure="pass --model NAME; nikawa run models lists the models"
+            "the model is missing", cure="pass --model NAME (nikawa run models lists the models)"
         )
     if not names:
         raise BadInput(
-            "the task is missing", cure="pass --tasks NAME; nikawa tasks lists the tasks"
+            "the task is missing", cure="pass --tasks NAME (nikawa tasks lists the tasks)"
         )
     settings = dict(parse_setting(entry) for entry in words["settings"] or ())
     hide_arguments(find_secrets({name: parse_value(text) for name, text in settings.items()}))
@@ -780,7 +814,7 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
         shots=words["shots"],
         limit=words["limit"] or 0,
         train=tuple(split_list(words["train"] or "")),
-        labels=dict(parse_setting(entry) for entry in words["label"] or ()),
+        labels=dict(parse_setting(entry, "OLD=NEW") for entry in words["label"] or ()),
         choose_seeds=words["choose_seeds"],
     )
     preset = words["preset"]
@@ -809,8 +843,10 @@ def check_notation(notation: str | None) -> None:
         raise unknown("notation", notation, NOTATIONS)
 
 
-def parse_setting(text: str) -> tuple[str, str]:
+def parse_setting(text: str, notation: str = "KEY=VALUE") -> tuple[str, str]:
     """Parse `KEY=VALUE` into key and text; the value may contain equals signs.
+
+    `notation` is the form that the message asks for.
 
     >>> parse_setting("prompt=a=b")
     ('prompt', 'a=b')
@@ -820,7 +856,8 @@ def parse_setting(text: str) -> tuple[str, str]:
         # A value may be a secret, so the message repeats only the first word.
         word = re.match(r"[A-Za-z_]*", text)
         shown = text if word and word[0] == text else f"{word[0] if word else ''}…"
-        raise BadInput(f"{shown!r} is not a setting", cure="write KEY=VALUE")
+        what = "a setting" if notation == "KEY=VALUE" else "a renamed label"
+        raise BadInput(f"{shown!r} is not {what}", cure=f"write {notation}")
     return key.strip(), rest.strip()
 
 

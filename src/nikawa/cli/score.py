@@ -60,7 +60,7 @@ def score(
     task: Annotated[
         str,
         typer.Argument(
-            help="A task, optionally with a split: jnli, jnli:dev; or the folder of a custom dataset.",
+            help="A task (jnli), a task with a split (jnli:dev), or the folder of a custom dataset.",
             autocompletion=complete_tasks,
         ),
     ],
@@ -71,21 +71,31 @@ def score(
     split: AnsweredSplit = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="Slice by tag, gold, source, category, …; may be repeated."),
+        typer.Option(
+            help="Also score slices by this field: tag, gold, source, category, …; may be repeated."
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="The metric; default: the task's metrics; may be repeated."),
+        typer.Option(
+            help="A metric to compute; may be repeated. Default: all metrics of the task."
+        ),
     ] = None,
     form: Annotated[
-        str | None, typer.Option(help="The form of the file, if it cannot be detected.")
+        str | None,
+        typer.Option(
+            help="The format of the answers, if it cannot be detected (see docs/answers.md)."
+        ),
     ] = None,
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Score the answered items even if answers are missing."),
+        typer.Option("--partial", help="Score only the answered items, if answers are missing."),
     ] = False,
     versions: Annotated[
-        bool, typer.Option("--versions", help="Score against every version on this machine.")
+        bool,
+        typer.Option(
+            "--versions", help="Score against every version of the dataset on this machine."
+        ),
     ] = False,
     confusion: Annotated[
         bool, typer.Option("--confusion", help="Show the confusion matrix.")
@@ -102,14 +112,14 @@ def score(
     unit: UnitOfTable = "percent",
     hidden: Annotated[
         bool,
-        typer.Option("--hidden", help="Also score hidden items; only for owners of their labels."),
+        typer.Option("--hidden", help="Also score items with hidden labels. You need the labels."),
     ] = False,
     keys: LabelKeysFile = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score answers exactly as the official scorer does, with 95% intervals."""
+    """Score answers exactly as the official scorer does, with 95% confidence intervals."""
     from nikawa.io.atomic import atomic_write, private_files, refuse_existing
     from nikawa.io.json import encode_json
     from nikawa.metrics.units import parse_table_unit
@@ -257,8 +267,12 @@ def _format_counts(report: ScoreReport) -> str:
         )
         if count
     ]
-    line = ", ".join(parts) + ("; partial: missing answers are skipped" if report.partial else "")
-    return f"{line}; a run of the first {report.limit:,} items" if report.limit else line
+    line = ", ".join(parts) + (
+        "; items without an answer are skipped (--partial)" if report.partial else ""
+    )
+    return (
+        f"{line}; the run was limited to the first {report.limit:,} items" if report.limit else line
+    )
 
 
 def _tabulate_scores(
@@ -311,7 +325,7 @@ def _show_versions(
         return _render_versions(versions, style, confusion, table, (columns, rows))
     for version, report in zip(versions.versions, versions.reports, strict=True):
         if version != report.version:
-            echo(f"the files called {version} hold version {report.version}:")
+            echo(f"the files called {version} contain version {report.version}:")
         _show_report(report, None, confusion, table)
     if rows:
         print_table(columns, rows)

@@ -12,6 +12,7 @@ import msgspec
 
 from nikawa.collect.settings import find_line, setting_names
 from nikawa.errors import BadInput, suggest
+from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_text
 from nikawa.records import Example, Record
 from nikawa.registry import Registry, collect_plugins
@@ -197,7 +198,7 @@ class Form:
             return msgspec.convert(dict(table), self.settings)
         except (msgspec.ValidationError, ValueError) as problem:
             names = setting_names(str(problem))[:1]
-            raise wrong(str(problem), names, "correct the value") from None
+            raise wrong(plain_fault(str(problem)), names, "correct the value") from None
 
     def initial_options(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """The whole table `[form_settings]` of a new project: what is chosen, else what it starts with."""

@@ -137,7 +137,7 @@ def fit_judgements(
             reading.notes.add(what, place, "skipped: the form does not ask it")
             continue
         if judgement.example not in examples:
-            what = f"answers about {judgement.example!r}, which is not an item of the project"
+            what = f"the answer is about {judgement.example!r}, which is not an item of the project"
             raise reading.fault(place, what, explain_unknown(reading))
         parts = groups.setdefault((judgement.worker, judgement.example), {})
         if own_question in parts:

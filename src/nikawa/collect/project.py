@@ -143,7 +143,7 @@ def create_project(
     """
     if folder.exists():
         cure = "choose another name; nikawa collect import PROJECT --examples FILE adds items to a project"
-        raise BadInput("already exists", file=folder, cure=cure)
+        raise BadInput("the folder already exists", file=folder, cure=cure)
     form = find_form(settings.form)
     settings = replace(settings, options=form.initial_options(settings.options))
     options = form.parse_options(settings.options)

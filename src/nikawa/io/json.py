@@ -88,7 +88,7 @@ def read_json_lines(path: Path, kind: type[T], *, unique: bool = False) -> Itera
             yield number, value
             done = number
     if not done:
-        raise BadInput("is empty", file=path, cure="write at least one record")
+        raise BadInput("the file is empty", file=path, cure="write at least one record")
 
 
 class _LineDecoder(Generic[T]):

@@ -379,7 +379,7 @@ def match_by_id(answers: Any, gold: Any) -> tuple[list[str], list[Any], list[Any
         what = (
             f"{len(missing)} of {len(ids)} items have no answer, such as {list_names(missing[:3])}"
         )
-        raise BadInput(what, cure="add them, with None for a missing answer")
+        raise BadInput(what, cure="add them, or pass None for each missing answer")
     others = tuple(name for name in by_id if name not in set(ids))
     return ids, list(gold.values()), [by_id[name] for name in ids], others
 

@@ -35,7 +35,9 @@ class Replay:
         self._path = Path(setup.argument)
         if not self._path.exists():
             raise BadInput(
-                "no such file or folder", file=self._path, cure="write replay:FILE with its path"
+                "no such file or folder",
+                file=self._path,
+                cure="pass an existing file or folder as replay:FILE",
             )
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:

@@ -101,7 +101,7 @@ def list_runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
         runs = stored_runs(path)
         if not runs:
             cure = "pass a folder that nikawa run wrote"
-            raise BadInput("contains no runs", file=path, cure=cure)
+            raise BadInput("the folder contains no runs", file=path, cure=cure)
     else:
         runs = []
         for match in map(Path, sorted(glob(name))):  # noqa: PTH207 — the pattern may be absolute

@@ -14,9 +14,7 @@ LEAST_UNITS = 10
 """Items, or groups of them, below which a figure has no interval: so few do not show the variation."""
 NO_INTERVAL = "—"
 """Shown instead of an interval."""
-TOO_FEW = (
-    f"Fewer than {LEAST_UNITS} examples, or groups of them, are too few for a confidence interval."
-)
+TOO_FEW = f"With fewer than {LEAST_UNITS} examples (or groups of examples), there is no confidence interval."
 
 
 class Figure(Record, frozen=True, kw_only=True):

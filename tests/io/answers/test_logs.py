@@ -242,7 +242,7 @@ def test_flexeval_damaged(complain: Complain) -> None:
         complain("outputs.jsonl", lines([{**row, "choices": [], "log_probs": []}]))
     )
     row["log_probs"] = ["a", "b"]
-    assert "no number" in str(complain("outputs.jsonl", lines([row])))
+    assert "is not a number" in str(complain("outputs.jsonl", lines([row])))
     assert "has no 'lm_output'" in str(
         complain("outputs.jsonl", lines([output("含意", {"id": "100"}), {"a": 1}]))
     )

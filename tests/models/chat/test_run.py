@@ -64,9 +64,7 @@ def test_a_run_tells_how_many_questions_were_too_long(server: Any, tmp_path: Pat
     ]
     done = CliRunner().invoke(build(), [*words, "--set", "how=parse", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    told = (
-        "mini-ja-nli chat:m test: 2 of 9 not answered (2 too long); for those too long: use fewer shots"
-    )
+    told = "mini-ja-nli chat:m test: 2 of 9 items have no answer (2 too long); for requests that are too long, use fewer shots"
     assert told in done.output
     [scores] = [json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*/scores.json")]
     assert (scores[0]["answered"], scores[0]["unanswered"]) == (7, {"too long": 2})

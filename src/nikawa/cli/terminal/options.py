@@ -47,13 +47,15 @@ Extract = Annotated[
     typer.Option(
         "--extract",
         metavar="REGEX",
-        help="Extract the answer from a longer text with a regular expression: the first group of its last match; may be repeated: each expression searches the result of the previous one.",
+        help="Extract the answer from a longer text with a regular expression. The answer is the first group of the last match. If repeated, each expression searches the result of the previous one.",
     ),
 ]
 """A chain; see `nikawa.io.answers.extract`."""
 ShowReading = Annotated[
     bool,
-    typer.Option("--show-reading", help="Show how answers were read: text, reading, pattern."),
+    typer.Option(
+        "--show-reading", help="Show how each answer was read: the text, the answer, the pattern."
+    ),
 ]
 """With `--json`, the key `readings`."""
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -79,19 +81,27 @@ HiddenLabels = Annotated[
 """Without it, hidden labels are neither used nor copied."""
 OutFolder = Annotated[Path, typer.Option(help="The folder to write.")]
 """The required output folder."""
-TableStyle = Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")]
+TableStyle = Annotated[
+    str | None, typer.Option("--as", help="Format of the table: markdown, latex or csv.")
+]
 """A notation of `print_rendered`; None prints the table for a terminal."""
 UnitOfTable = Annotated[
-    str, typer.Option("--unit", help="percent, or official: as the official scorer reports.")
+    str,
+    typer.Option(
+        "--unit",
+        help="Unit of the scores: percent, or official for the unit of the official scorer.",
+    ),
 ]
 """Parsed by `nikawa.metrics.units.parse_table_unit`; `--json` always has the official unit."""
 AnsweredSplit = Annotated[
-    str | None, typer.Option(help="The split; default: the split whose ids match.")
+    str | None, typer.Option(help="The split of the answers; default: the split with the same ids.")
 ]
 """The split that a file of answers belongs to."""
 LabelKeysFile = Annotated[
     Path | None,
-    typer.Option(help="The key file of nikawa data hide, with the hidden labels; needs --hidden."),
+    typer.Option(
+        help="The key file with the hidden labels, written by nikawa data hide; needs --hidden."
+    ),
 ]
 """`warn_of_mode` checks its mode."""
 Resamples = Annotated[int, typer.Option(help="Resamples for the intervals.", min=100)]
@@ -117,7 +127,7 @@ CardFields = Annotated[
 Question = Annotated[
     str | None,
     typer.Option(
-        help="The question, if there are several; OURS=THEIRS if a tool uses another name."
+        help="The question, if there are several. OURS=THEIRS if a tool uses another name for it."
     ),
 ]
 """None: the only question of the judgements. Parsed by `nikawa.io.judgements.parse_questions`."""
@@ -133,7 +143,7 @@ EmptySpans = Annotated[
 Offsets = Annotated[
     str | None,
     typer.Option(
-        help="The unit of doccano's or Argilla's span offsets, if emoji make a difference: utf16 (marked on the page) or characters.",
+        help="The unit of span offsets in doccano and Argilla files, if texts contain emoji: utf16 (spans marked on the page) or characters.",
         autocompletion=complete_from("utf16", "characters"),
         show_default=False,
     ),
@@ -141,17 +151,19 @@ Offsets = Annotated[
 """Their files do not contain the texts of spans, so the unit cannot be detected."""
 SheetColumns = Annotated[
     str | None,
-    typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
+    typer.Option(
+        "--map", help="Columns of a sheet, such as example=task_id,worker=user,answer=label."
+    ),
 ]
 """Parsed by `nikawa.io.judgements.parse_map`; None takes the columns by their usual names."""
 JudgementForm = Annotated[
     str | None,
     typer.Option(
-        help="records, sheet, label-studio, doccano, potato, prodigy, argilla or mturk; default: detected from the content."
+        help="Format of the judgements: records, sheet, label-studio, doccano, potato, prodigy, argilla or mturk; default: detected from the content."
     ),
 ]
 """The tool that wrote a file of judgements."""
-Port = Annotated[int, typer.Option(help="The port; 0: a free port.", min=0, max=65535)]
+Port = Annotated[int, typer.Option(help="The port; 0 means any free port.", min=0, max=65535)]
 """The port of the annotation server."""
 
 
