@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,13 @@ from nikawa.errors import BadInput
 from nikawa.models.base import Model, Setup, get_text, not_fitted_error, read_settings
 from nikawa.models.encoder import import_torch
 from nikawa.models.encoder.checkpoint import check_checkpoint, locate_checkpoint, open_backbone
-from nikawa.models.encoder.settings import EncoderSettings, make_word_finder
+from nikawa.models.encoder.published import find_input_notes, resolve_published_input
+from nikawa.models.encoder.settings import (
+    EncoderSettings,
+    InputChoice,
+    Normalise,
+    make_word_finder,
+)
 from nikawa.records import Example, Prediction, Task
 
 if TYPE_CHECKING:
@@ -38,6 +45,11 @@ class BertScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Longest text in sub-words; the rest of it is cut."""
     segmentation: str = "none"
     """The analyser whose words the tokenizer was trained on, as in the settings of `encoder`."""
+    normalise: Normalise = "none"
+    """The normal form of the texts, as in the settings of `encoder`."""
+    input: InputChoice = "as-set"
+    """`published`: the input that the checkpoint was published with, as in the settings of
+    `encoder`."""
     precision: Literal["float32", "bf16"] = "float32"
     """bf16 rounds scores to two or three figures."""
     device: str = "auto"
@@ -51,7 +63,9 @@ class BertScore:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self.settings = read_settings(BertScoreSettings, setup)
+        read_settings(BertScoreSettings, setup)  # refuses invalid settings before they are resolved
+        settings = resolve_published_input(setup.argument, setup.settings)
+        self.settings = read_settings(BertScoreSettings, replace(setup, settings=settings))
         self._model: Any = None
         self._reader: Any = None
         self._weights: np.ndarray | None = None
@@ -84,6 +98,11 @@ class BertScore:
             answer = low + (high - low) * min(max(scores["f1"], 0.0), 1.0)
             predictions.append(Prediction(example=example.id, answer=answer, scores=scores))
         return predictions
+
+    def about(self) -> dict[str, Any]:
+        """Facts about the run that its settings do not contain."""
+        notes = find_input_notes(self._setup.argument, self.settings)
+        return {"notes": notes} if notes else {}
 
     def _compare(self, task: Task, examples: Sequence[Example]) -> list[np.ndarray]:
         """Precision, recall and F1 of each pair."""
@@ -134,7 +153,9 @@ class BertScore:
             )
         backbone.check_length(settings.max_length)
         find_words = make_word_finder(settings.segmentation)
-        self._reader = SubwordReader(backbone.tokenizer, find_words, backbone.segments)
+        self._reader = SubwordReader(
+            backbone.tokenizer, find_words, backbone.segments, settings.normalise
+        )
         self._model = backbone.model("AutoModel", EncoderSettings()).float().eval()
 
     def _weigh_subwords(self, counts: Counter[int] | None, texts: int) -> np.ndarray:
@@ -197,5 +218,6 @@ MODELS = (
         ("device",),
         locate_checkpoint,
         check_checkpoint,
+        resolve_settings=resolve_published_input,
     ),
 )

@@ -27,7 +27,14 @@ from nikawa.records import Record
 from nikawa.reporting.browser_items import collect_items, find_text_limit, text_lengths
 from nikawa.reporting.dataset_notes import DatasetNote, DatasetNoteReader, data_commands
 from nikawa.reporting.page import write_report
-from nikawa.reporting.page_data import Analysed, Page, RunRow, Section, SourcedFinding
+from nikawa.reporting.page_data import (
+    Analysed,
+    ModelNote,
+    Page,
+    RunRow,
+    Section,
+    SourcedFinding,
+)
 from nikawa.reporting.scores import compare_tasks, pair_rows, part_rows, system_rows
 from nikawa.reporting.sources import NUMBERS, address, inside
 from nikawa.reporting.systems import (
@@ -238,8 +245,22 @@ def task_section(
         training=collect_training(task),
         findings=tuple(each.note for each in notes),
         derived=tuple(derived),
+        model_notes=collect_model_notes(task) or UNSET,
     )
     return section if analyses is None else add_analyses(section, task, analyses)
+
+
+def collect_model_notes(task: TaskRuns) -> tuple[ModelNote, ...]:
+    """The notes that the models of a task left in `about.json`, each once per system."""
+    notes: dict[tuple[str, str], ModelNote] = {}
+    for system in task.systems:
+        for run in system.runs:
+            texts = run.loaded.about.model.get("notes")
+            for text in texts if isinstance(texts, list) else ():
+                source = inside(f"{run.folder}/about.json", "model", "notes")
+                note = ModelNote(system=system.name, text=str(text), source=source)
+                notes.setdefault((note.system, note.text), note)
+    return tuple(notes.values())
 
 
 def departs_from_field(protocol: EvaluationProtocol, dataset: str) -> bool:

@@ -210,6 +210,15 @@ class SettingChoices(Record, frozen=True, kw_only=True):
         return self.task
 
 
+class ModelNote(Record, frozen=True, kw_only=True):
+    """A note of a model about its run: an input it was not trained on, a setting without effect."""
+
+    system: str
+    text: str
+    source: str
+    """The file that has it."""
+
+
 class Section(Record, frozen=True, kw_only=True):
     """One task."""
 
@@ -251,6 +260,8 @@ class Section(Record, frozen=True, kw_only=True):
     """Sets whose examples were made from others, such as perturbed ones."""
     findings: tuple[Note, ...] = ()
     """About the dataset: agreement, artifacts, known problems."""
+    model_notes: tuple[ModelNote, ...] | UnsetType = UNSET
+    """Notes that the models of the runs left; absent without one."""
     place: str = ""
     """Where this is in `numbers.json`."""
 

@@ -64,7 +64,13 @@ KINDS = {
     "tree": "dependency trees",
     "dialogue": "dialogue states",
 }
-LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
+LANGUAGES = {
+    "ja": "Japanese",
+    "ko": "Korean",
+    "en": "English",
+    "nl": "Dutch",
+    "pt": "Portuguese",
+}
 
 Known = tuple[Number, str]
 """A number and where it is kept with its spread."""
@@ -91,6 +97,7 @@ def render_section(section: Section, digits: int) -> Markup:
             hidden_place=inside(section.place, "hidden", section.set),
         ),
         show_scores(section, digits),
+        show_model_notes(section),
         show_unreadable(section),
         show_pairs(section, digits),
         seen_unseen(section, digits),
@@ -188,6 +195,19 @@ def show_answered(section: Section, row: SystemRow, after: str = "") -> Markup:
     reasons = "; ".join(f"{why}: {count:,}" for why, count in row.unanswered.items())
     title = f"not answered: {reasons}" if reasons else ""
     return html("<span{}>{}{}</span>", source("", title), count_answered(section, row), after)
+
+
+def show_model_notes(section: Section) -> Markup:
+    """The notes that models left about their runs; empty without one."""
+    if not section.model_notes:
+        return Markup("")
+    rows: list[Row] = [
+        [note.system, TableCell(note.text, note.source)] for note in section.model_notes
+    ]
+    place = inside(section.place, "model_notes")
+    shown = table(["system", "note"], rows, (), "", place)
+    words = "The models noted this about their runs. It may explain a score."
+    return block("Notes of the models", shown + source_line(place), words)
 
 
 def show_unreadable(section: Section) -> Markup:

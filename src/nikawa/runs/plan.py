@@ -150,7 +150,7 @@ def plan_families(
     # a grid may repeat a value, or contain the default
     options = {
         msgspec.json.encode(settings, order="sorted"): settings
-        for settings in combine_settings(kind, task, request)
+        for settings in combine_settings(kind, task, request, argument)
     }
     settings = tuple(options.values())
     made = model(name.full, settings=settings[0] | runtime_settings(kind, request.settings))
@@ -216,9 +216,13 @@ def runtime_settings(kind: Model, settings: Mapping[str, Any]) -> Settings:
     return {name: settings[name] for name in kind.runtime_settings if name in settings}
 
 
-def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[Settings]:
+def combine_settings(
+    kind: Model, task: Task, request: RunRequest, argument: str = ""
+) -> Iterator[Settings]:
     """Every combination of the request's settings and grid that the model takes, without values
     that are the default, and with masks for secrets: they define no run, and are not stored.
+
+    Settings that depend on the model's `argument` are resolved.
 
     Raises BadInput for a value of a wrong type or range.
     """
@@ -244,7 +248,7 @@ def combine_settings(kind: Model, task: Task, request: RunRequest) -> Iterator[S
             kept.setdefault("shots", "all")
         for name, value in kind.task_settings(task).items():
             kept.setdefault(name, value)
-        yield kept
+        yield dict(kind.resolve_settings(argument, kept))
 
 
 def vary_request(task: Task, request: RunRequest) -> Iterator[Variation]:

@@ -21,6 +21,7 @@ from nikawa.models.encoder.checkpoint import (
     refuse_decoder,
     write_model_folder,
 )
+from nikawa.models.encoder.published import find_input_notes, resolve_published_input
 from nikawa.models.encoder.settings import RUNTIME_SETTINGS, EncoderSettings, make_word_finder
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -34,7 +35,9 @@ class Encoder:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self.settings = read_settings(EncoderSettings, setup)
+        read_settings(EncoderSettings, setup)  # refuses invalid settings before they are resolved
+        settings = resolve_published_input(setup.argument, setup.settings)
+        self.settings = read_settings(EncoderSettings, replace(setup, settings=settings))
         self._model: Any = None
         self._head: Any = None
         self._work: Any = None
@@ -96,7 +99,11 @@ class Encoder:
                 setup.score, evaluated_task, dev, lambda examples: self.predict(task, examples)
             )
         has_dev = training.evaluate is not None
-        self._notes = [*notes, *find_evaluation_notes(self.settings, has_dev)]
+        self._notes = [
+            *find_input_notes(source, self.settings),
+            *notes,
+            *find_evaluation_notes(self.settings, has_dev),
+        ]
         train(training)
         if training.diverged:
             self._model = None
@@ -121,7 +128,9 @@ class Encoder:
         backbone.check_length(settings.max_length)
         classes = backbone.order_classes(self._head.classes(task), settings)
         find_words = make_word_finder(settings.segmentation)
-        reader = SubwordReader(backbone.tokenizer, find_words, backbone.segments)
+        reader = SubwordReader(
+            backbone.tokenizer, find_words, backbone.segments, settings.normalise
+        )
         work = Work(task, reader, settings, classes)
         with seed_torch(self._setup.seed):
             model = self._head.model(work, backbone, examples)
@@ -139,6 +148,7 @@ class Encoder:
             return []
         if self._model is None:  # the checkpoint answers as it is
             self._work, self._model = self._prepare(task, ())
+            self._notes = find_input_notes(self._setup.argument, self.settings)
             self._model.float().eval()  # a folder may contain half-precision weights, which would round scores
         learned = self._work.task
         if (learned.kind, sorted(learned.labels)) != (task.kind, sorted(task.labels)):
@@ -206,5 +216,6 @@ MODELS = (
         RUNTIME_SETTINGS,
         locate_checkpoint,
         check_encoder,
+        resolve_settings=resolve_published_input,
     ),
 )

@@ -11,7 +11,7 @@ Precision = Literal["auto", "float32", "bf16"]
 WordFinder = Callable[[str], Iterable[tuple[int, int]]]
 """Text to start and end (exclusive) of its words, in order."""
 
-_ANALYSERS = {
+ANALYSERS_BY_EXTRA = {
     "ja-ipadic": "ipadic",
     "ja-unidic": "unidic",
     "ja-juman": "juman",
@@ -20,6 +20,12 @@ _ANALYSERS = {
 }
 """Names of analysers by the names of the extras that bring them."""
 
+Normalise = Literal["none", "fullwidth", "halfwidth", "nfc", "nfkc"]
+"""The normal forms of `nikawa.text.normalise` that a text can get before it is segmented."""
+InputChoice = Literal["as-set", "published"]
+"""Whether the settings below hold, or those that the checkpoint was published with."""
+INPUT_SETTINGS: dict[str, str] = {"segmentation": "none", "normalise": "none"}
+"""The settings that `input=published` sets, with their defaults."""
 RUNTIME_SETTINGS = ("device", "checkpoint_steps", "any_language")
 """Settings that change how the work is done, not its result."""
 FIRST_METRIC = "first"
@@ -58,6 +64,12 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     segmentation: str = "none"
     """The analyser whose words the tokenizer was trained on (`ja-ipadic`, `ko-kiwi`, …); `none`
     where it needs none."""
+    normalise: Normalise = "none"
+    """The normal form of the text before it is segmented; `fullwidth` as JGLUE's reference does for
+    the models of NICT and Waseda. Answers count characters of the original text."""
+    input: InputChoice = "as-set"
+    """`published`: `segmentation` and `normalise` as the checkpoint was published with, looked up by
+    its name."""
     markers: Literal["typed", "untyped"] = "typed"
     """Entity markers of relation extraction: with the entity's type or not."""
     relation_reads: Literal["cls", "markers"] = "cls"
@@ -101,5 +113,5 @@ def make_word_finder(segmentation: str) -> WordFinder | None:
         return None
     from nikawa.text import analyser
 
-    words = analyser(_ANALYSERS.get(segmentation, segmentation))
+    words = analyser(ANALYSERS_BY_EXTRA.get(segmentation, segmentation))
     return lambda text: [(token.start, token.end) for token in words.analyse(text)]

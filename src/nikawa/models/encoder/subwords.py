@@ -4,6 +4,7 @@ two texts.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -71,18 +72,24 @@ class Frame:
 
 
 class SubwordReader:
-    """A tokenizer with the word segmentation it was trained on."""
+    """A tokenizer with the normal form and the word segmentation it was trained on."""
 
     def __init__(
-        self, tokenizer: Any, find_words: WordFinder | None = None, segments: int | None = None
+        self,
+        tokenizer: Any,
+        find_words: WordFinder | None = None,
+        segments: int | None = None,
+        normal_form: str = "none",
     ) -> None:
         """Wrap a tokenizer of transformers.
 
         - `find_words` gives the places of words, for vocabularies learned on segmented text; None: as it is.
         - `segments` is how many segments the model tells apart, where that is known.
+        - `normal_form` is a form of `nikawa.text.normalise`, applied before words are found.
         """
         self.tokenizer = tokenizer
         self._find_words = find_words
+        self._normal_form = "" if normal_form == "none" else normal_form
         self.frame = Frame.learn(tokenizer, segments)
         self.lost: Counter[str] = Counter()
         """Characters that no sub-word represents, of the texts that `read` was called with."""
@@ -117,11 +124,11 @@ class SubwordReader:
         results = []
         for text, (_, origins), (ids, spans) in zip(texts, segmented, aligned, strict=True):
             places = spans
-            if origins is not None:  # back to the text as it was before segmentation
+            if origins is not None:  # back to the text as it was given
                 places = []
                 for a, b in spans:
-                    start = origins[a]
-                    places.append((start, origins[b - 1] + 1 if b > a else start))
+                    start, _ = origins[a]
+                    places.append((start, origins[b - 1][1] if b > a else start))
             disjoint, lost = make_disjoint(text, places)
             self.lost.update(lost)
             results.append(Subwords(ids, disjoint))
@@ -140,20 +147,74 @@ class SubwordReader:
             aligned.append((ids, align_subwords(text, names, self.tokenizer.unk_token)))
         return aligned
 
-    def segment(self, text: str) -> tuple[str, list[int] | None]:
-        """The text with a blank between words, and the place each character (and the end) had
-        before.
+    def segment(self, text: str) -> tuple[str, list[Place] | None]:
+        """The text in its normal form with a blank between words, and the place each character (and
+        the end) had in the text as given; None for the places if nothing changed.
+
+        The special tokens of the tokenizer keep their form: `[SEP]` in a JSQuAD paragraph is no text.
         """
-        if self._find_words is None:
-            return text, None
+        if not self._normal_form:
+            if self._find_words is None:
+                return text, None
+            return self._join_words(text, [(i, i + 1) for i in range(len(text))], len(text))
+        from nikawa.text.normalise import normalise_with_offsets
+
         parts: list[str] = []
-        origins: list[int] = []
-        for start, end in cover_text(text, self._find_words(text)):
+        origins: list[Place] = []
+        for start, end, is_special in self._split_special(text):
+            if is_special:
+                part, places = text[start:end], [(i, i + 1) for i in range(start, end)]
+            else:
+                form = normalise_with_offsets(text[start:end], self._normal_form)
+                part = form.text
+                places = [
+                    (start + first, start + last)
+                    for first, last in zip(form.starts, form.ends, strict=True)
+                ]
+                if self._find_words is not None:
+                    part, places = self._join_words(part, places, end)
+                    places = places[:-1]
+            if parts and part and self._find_words is not None:
+                parts.append(" ")
+                origins.append((start, start))
+            parts.append(part)
+            origins += places
+        return "".join(parts), [*origins, (len(text), len(text))]
+
+    def _join_words(self, text: str, places: Sequence[Place], end: int) -> tuple[str, list[Place]]:
+        """The words of a text with a blank between them, and the place of each character, given the
+        places of the text's own; then the `end`.
+        """
+        assert self._find_words is not None
+        parts: list[str] = []
+        origins: list[Place] = []
+        for first, last in cover_text(text, self._find_words(text)):
             if parts:  # the blank before this word
-                origins.append(start)
-            parts.append(text[start:end])
-            origins += range(start, end)
-        return " ".join(parts), [*origins, len(text)]
+                origins.append(places[first])
+            parts.append(text[first:last])
+            origins += places[first:last]
+        return " ".join(parts), [*origins, (end, end + 1)]
+
+    def _split_special(self, text: str) -> list[tuple[int, int, bool]]:
+        """The stretches of a text: start, end, and whether it is a special token."""
+        stretches: list[tuple[int, int, bool]] = []
+        at = 0
+        for match in self._special_tokens.finditer(text):
+            if match.start() > at:
+                stretches.append((at, match.start(), False))
+            stretches.append((*match.span(), True))
+            at = match.end()
+        if at < len(text):
+            stretches.append((at, len(text), False))
+        return stretches
+
+    @cached_property
+    def _special_tokens(self) -> re.Pattern[str]:
+        """What matches a special token of the tokenizer, the longest first."""
+        names = sorted(
+            map(str, self.tokenizer.all_special_tokens), key=lambda name: (-len(name), name)
+        )
+        return re.compile("|".join(map(re.escape, names)) or r"(?!)")
 
     @cached_property
     def digest(self) -> str:

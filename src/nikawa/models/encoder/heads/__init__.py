@@ -28,7 +28,7 @@ DEFAULT_HEADS = ("choice", "dialogue", "relation", "sequence", "span", "tagging"
 """The heads that kinds have unless the settings name another."""
 MAX_CACHED_ROWS = 8
 """Sets of rows that are kept: train, dev and test of two tasks, and some more."""
-ROW_SETTINGS = ("max_length", "doc_stride", "segmentation", "markers")
+ROW_SETTINGS = ("max_length", "doc_stride", "segmentation", "normalise", "markers")
 """The settings that rows depend on."""
 
 row_cache: OrderedDict[str, Rows] = OrderedDict()
