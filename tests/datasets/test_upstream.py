@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from nikawa.datasets import benchmarks
-from nikawa.datasets.fetch import datasets_of
+from nikawa.datasets import benchmarks, load
+from nikawa.datasets.fetch import datasets_of, fetch
 from nikawa.datasets.upstream import (
     blob_id,
     clone_name,
@@ -16,8 +17,13 @@ from nikawa.datasets.upstream import (
     repositories,
     upstream_files,
 )
+from nikawa.errors import BadInput, MissingData
 
-PUBLISHED = [b.name for b in benchmarks().values() if b.repository]
+PUBLISHED = [b.name for b in benchmarks().values() if b.repository in repositories()]
+ARCHIVES = [
+    b.name for b in benchmarks().values() if b.repository and b.repository not in repositories()
+]
+"""Datasets whose authors publish an archive on a page: a user downloads it."""
 
 
 def test_every_file_belongs_to_a_dataset() -> None:
@@ -41,9 +47,19 @@ def test_every_published_dataset_can_be_fetched() -> None:
     assert set(datasets_of("all")) == set(PUBLISHED)
 
 
+@pytest.mark.parametrize("dataset", ARCHIVES)
+def test_a_dataset_that_cannot_be_fetched_says_where_it_is(dataset: str, tmp_path: Path) -> None:
+    assert pinned_files(dataset) == ()
+    folder = re.escape(str(tmp_path / dataset))
+    with pytest.raises(BadInput, match=rf"{dataset} cannot be fetched.*; download .*{folder}"):
+        fetch(dataset, tmp_path)
+    with pytest.raises(MissingData, match=rf"{dataset} is not in {folder}; download "):
+        load(dataset, data=tmp_path)
+
+
 def test_the_files_of_a_dataset_match_its_sources() -> None:
     for benchmark in benchmarks().values():
-        if not benchmark.repository or benchmark.withdrawn:
+        if benchmark.name not in PUBLISHED or benchmark.withdrawn:
             continue
         paths = [Path(file.path) for file in pinned_files(benchmark.name)]
         wanted = [pattern for source in benchmark.sources for pattern in source.patterns]

@@ -318,12 +318,16 @@ def compare_with_others(
 
 
 def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
-    """The other published datasets of this language that are available and contain items of the same family."""
+    """The other published datasets of this language that are available and contain items of the same family, without those
+    that only relabel another one."""
     own = families(dataset.splits)
+    relabelled = benchmarks()[dataset.name].relabels if dataset.name in benchmarks() else ""
     others = []
     for other in benchmarks().values():
         if other.name == dataset.name or other.language != dataset.language:
             continue
+        if other.relabels or (relabelled and other.name == relabelled):
+            continue  # the same items again
         if own.isdisjoint(FAMILY.get(task.kind, "texts") for task in other.tasks):
             continue
         try:

@@ -124,6 +124,9 @@ class Benchmark:
     depends on the splits that a user has."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of splits, in addition to valid, validation and trial for dev."""
+    relabels: str = ""
+    """The dataset that has the same items under other labels: they are not compared with each
+    other."""
     sections: bool = False
     """Whether a split has several files with their own ids; `find_problems` reports ids that repeat within a file
     or across files."""

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from nikawa.datasets.locate import data_root
+from nikawa.datasets.locate import data_root, repository_folder
 from nikawa.datasets.names import benchmarks, suites
 from nikawa.datasets.upstream import Upstream, clone_name, is_published, pinned_files, repositories
 from nikawa.errors import BadInput, clip, unknown
@@ -305,6 +305,12 @@ def fetch(
     """
     root, names = data_root(data), datasets_of(name)
     if not names:
+        if name in benchmarks() and benchmarks()[name].repository:
+            folder = repository_folder(benchmarks()[name], data)
+            raise BadInput(
+                f"{name} cannot be fetched: its authors publish it as an archive",
+                cure=benchmarks()[name].instead_of_fetch.format(folder=folder),
+            )
         return FetchReport(
             files=(), notes=(f"{name} is included in Nikawa; there is nothing to fetch",)
         )

@@ -1,0 +1,1 @@
+"""PLMUTE: inference about the order and the length of times, and its Japanese part."""

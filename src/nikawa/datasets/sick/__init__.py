@@ -1,0 +1,1 @@
+"""SICK and its translations, in SICK's own table."""

@@ -1,0 +1,1 @@
+"""SNLI, MultiNLI, and the Japanese translation of SNLI."""
