@@ -163,7 +163,7 @@ def test_answers_that_could_not_be_read_are_named(bag: Made) -> None:
         .invoke(build(), [*bag.words, "--resamples", "100"], env={"COLUMNS": "200"})
         .stdout
     )
-    assert "4 answers could not be read, 0 examples left out." in said
+    assert "4 answers could not be read, 0 examples skipped." in said
     assert "unreadable: swap-o/1: 'dunno' (not one of" in said
 
 
