@@ -1,4 +1,4 @@
-"""The command that opens a page runs in an empty folder and prints the table that the page shows."""
+"""Every page opens with a title, a sentence or more, and a command that does what the page shows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,39 @@ from subprocess import CompletedProcess
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    name
+    for name in re.findall(
+        r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE
+    )
+    if not name.startswith("project/")  # copies of CONTRIBUTING.md, SECURITY.md and CHANGELOG.md
+]
+"""The pages of the navigation."""
+COMMANDS = ("sh", "console", "python")
+"""Languages of the blocks that a reader runs."""
+INPUTS = ("csv", "json")
+"""Languages of the blocks that a reader saves first; the command that reads the file follows."""
+MAX_SENTENCES = 500
+"""Characters of the sentences between the title and the command."""
 OPENING = re.compile(
     r"\A# .*?^```sh\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE
 )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_opens_with_sentences_and_a_command(name: str) -> None:
+    title, _, rest = (DOCS / name).read_text("utf-8").partition("\n")
+    assert re.fullmatch(r"# \S.*", title)
+    sentences, _, rest = rest.partition("\n```")
+    assert 0 < len(sentences.strip()) <= MAX_SENTENCES
+    assert not re.search(r"^(#|\||[-*] |\d+\. |!\[|<)", sentences, re.MULTILINE)
+    section = re.split(r"^## ", f"```{rest}", maxsplit=1, flags=re.MULTILINE)[0]
+    languages = re.findall(r"^```(\w+).*\n(?:(?!```).*\n)*```$", section, re.MULTILINE)
+    if languages[0] in INPUTS:
+        languages = languages[1:]
+    assert languages[0] in COMMANDS
 
 
 def expand_words(line: str) -> Iterator[str]:
@@ -30,9 +59,15 @@ def expand_words(line: str) -> Iterator[str]:
         "agreement",
         "answers",
         "build",
+        "build-klue",
         "chat",
         "data",
+        "datasets",
+        "glossary",
+        "hidden",
+        "lexicon",
         "models",
+        "packs",
         "run",
         "score",
         "split",
