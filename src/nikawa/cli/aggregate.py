@@ -174,7 +174,7 @@ def aggregate(
         bool,
         typer.Option(
             "--workers-are-columns",
-            help="A column of the file mixes the answers of several persons, so it is not one worker.",
+            help="Treat each worker in the file as a column with answers of several people.",
         ),
     ] = False,
     columns: SheetColumns = None,

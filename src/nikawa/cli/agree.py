@@ -145,7 +145,7 @@ def agree(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how far workers agree: alpha, kappas, shares, variance and span F1, each with a 95% confidence interval."""
+    """Measure how well workers agree: alpha, kappas, shares, variance and span F1, each with a 95% confidence interval."""
     from nikawa.aggregation.agree_job import AgreeOptions, plan_from_pilot, save_judgements
     from nikawa.aggregation.plan import PlanGoal
     from nikawa.io.judgements import parse_options

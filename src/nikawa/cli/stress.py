@@ -72,7 +72,7 @@ def stress(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare answers to original examples and to their perturbed versions, and with people's answers."""
+    """Compare a model's answers to original and perturbed examples with each other and with people's answers."""
     from nikawa.analysis.stress import StressOptions
     from nikawa.analysis.stress import stress as run
 

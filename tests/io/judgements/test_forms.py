@@ -221,6 +221,15 @@ def test_a_folder_without_files(tmp_path: Path) -> None:
         open_judgements(tmp_path)
 
 
+def test_a_dataset_folder_is_not_a_file_of_judgements(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"the folder is a dataset.*; pass the file of its judgem"):
+        open_judgements(tmp_path)
+    (tmp_path / "judgements.jsonl").write_text("")
+    with pytest.raises(BadInput, match=r"the folder is a dataset.*; pass .*judgements\.jsonl"):
+        open_judgements(tmp_path)
+
+
 def test_answers_in_records_are_cleaned_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "judgements.jsonl"
     answers = ["E", "E ", " E", "", None, "３", "N"]

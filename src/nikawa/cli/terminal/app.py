@@ -158,7 +158,7 @@ def build(only: str | None = None) -> typer.Typer:
     """Return the application with every command, or with the command of one file, which starts faster."""
     app = typer.Typer(
         name="nikawa",
-        help="Build language-understanding benchmarks, score models on them and analyse the results, for Japanese and Korean first.",
+        help="Build language-understanding benchmarks, score models on them and analyse the results, with a focus on Japanese and Korean.",
         epilog="Start with: nikawa demo",
         no_args_is_help=True,
         pretty_exceptions_enable=False,

@@ -171,6 +171,11 @@ def recognise_form(path: Path) -> str:
         has_state = any(
             True for pattern in ("", "*/", "*/*/") for _ in path.glob(f"{pattern}{STATE}")
         )
+        if not has_state and (path / "card.json").is_file():
+            what = "the folder is a dataset, which is not a file of judgements"
+            file = path / "judgements.jsonl"
+            cure = f"pass {file}" if file.is_file() else "pass the file of its judgements"
+            raise BadInput(what, file=path, cure=cure)
         return "potato" if has_state else "doccano"
     if path.suffix == ".parquet":
         return "records"
