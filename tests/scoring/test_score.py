@@ -146,11 +146,13 @@ def test_every_odd_id_is_listed(write: Write) -> None:
 def test_nothing_readable_is_refused(write: Write) -> None:
     words = dict.fromkeys(right("mini-ja-nli"), "perhaps")
     with pytest.raises(
-        BadInput, match=r"none of its 9 answers could be read, such as 'perhaps' .*not one of"
+        BadInput, match=r"none of the answers can be read; the first is 'perhaps' .*not one of"
     ):
         score("mini-ja-nli", write("words", words))
     places = write("places", dict.fromkeys(right("mini-ja-nli"), 1))
-    with pytest.raises(BadInput, match=r"such as '1' to .*a number, not a label; .*--form indices"):
+    with pytest.raises(
+        BadInput, match=r"the first is '1' for item .*a number, not a label; .*--form indices"
+    ):
         score("mini-ja-nli", places)
     assert (
         score("mini-ja-nli", places, options=ScoreOptions(form="indices", resamples=20))
@@ -163,7 +165,7 @@ def test_nothing_readable_is_refused(write: Write) -> None:
 def test_numbers_are_no_places_where_there_are_no_labels(write: Write) -> None:
     path = write("far", dict.fromkeys(right("mini-ja-choice"), 99))
     with pytest.raises(
-        BadInput, match=r"could be read, such as '99' to .*99 is no choice"
+        BadInput, match=r"can be read; the first is '99' for item .*there is no choice 99"
     ) as problem:
         score("mini-ja-choice", path)
     assert "indices" not in str(problem.value)
@@ -172,7 +174,7 @@ def test_numbers_are_no_places_where_there_are_no_labels(write: Write) -> None:
 def test_answers_to_something_else_are_refused(write: Write) -> None:
     with pytest.raises(
         BadInput,
-        match=r"none of its 2 ids is in the task: the file has 'x-1', the task has 'nli-\d+'; check",
+        match=r"none of the ids is in the task \(the answers have ids such as 'x-1', the task has ids such as 'nli-\d+'\); check",
     ):
         score("mini-ja-nli", write("alien", {"x-1": "neutral", "x-2": "neutral"}))
 

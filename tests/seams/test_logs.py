@@ -264,7 +264,7 @@ def test_logs_of_other_items_are_refused(nikawa: Nikawa, published: Path, tmp_pa
     log = DATA / "inspect" / "jsts_generate.eval"
     done = nikawa("score", "jnli", str(log), "--data", str(published), "--partial")
     assert done.returncode == 2
-    assert "none of its 6 samples has the texts or the id of an item of jnli" in done.stderr
+    assert "none of the 6 samples has the id or the texts of an item of jnli" in done.stderr
     samples = renumber("jsts_generate.eval", str)
     log = write_inspect_log(tmp_path / "log.json", samples)
     done = nikawa("score", "jnli", str(log), "--data", str(published), "--partial")

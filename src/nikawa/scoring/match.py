@@ -87,7 +87,8 @@ def match_answers(
 ) -> MatchedAnswers:
     """The split that the answers are for: the named one, otherwise the one that shares most ids.
 
-    Splits that are variants or parts of others count only if they are named.
+    Splits that are variants or parts of others count only if they are named. Raises `BadInput` if
+    several splits fit equally well and have different items.
     """
     if is_custom(task.dataset):
         dataset = with_usual_splits(read(task.dataset))
@@ -99,7 +100,7 @@ def match_answers(
         part = "" if split is None else f":{canonical_split(benchmark, split)}"
         dataset = load(f"{task.dataset}{part}", data=data, version=version, hidden=True)
         views = benchmark.views
-    best: tuple[str, tuple[Example, ...], Answers] | None = None
+    fitting: list[tuple[str, tuple[Example, ...], Answers]] = []
     absent: dict[str, tuple[Example, ...]] = {}
     for name, every in dataset.splits.items():
         examples = tuple(e for e in every if task.asks(e) and task.question in e.gold)
@@ -109,8 +110,11 @@ def match_answers(
         if not examples or (split is None and name in views):
             continue
         answers = source.match(examples)
-        if best is None or _fit(answers) > _fit(best[2]):
-            best = (name, examples, answers)
+        fit = _fit(answers)
+        if not fitting or fit >= _fit(fitting[0][2]):
+            others = fitting if fitting and fit == _fit(fitting[0][2]) else []
+            fitting = [*others, (name, examples, answers)]
+    best = fitting[0] if fitting else None
     if best is None or not best[2].predictions:
         for name, examples in absent.items():
             if split is not None or source.match(examples).predictions:
@@ -125,6 +129,10 @@ def match_answers(
     name, examples, answers = best
     if answers.refusal is not None:
         raise answers.refusal
+    if answers.predictions and any(other[1] != examples for other in fitting):
+        names = [split_name for split_name, *_ in fitting]
+        what = f"the answers fit several splits of {task.dataset} equally well: {list_names(names)}"
+        raise BadInput(what, file=source.path, cure=f"pass --split {' or --split '.join(names)}")
     if split is None and len(dataset.splits) > 1 and not is_custom(task.dataset):
         # another split's files may be of another version
         files = files_here(benchmarks()[task.dataset], data, version)
@@ -133,12 +141,15 @@ def match_answers(
     return MatchedAnswers(name, dataset.version, examples, answers)
 
 
-def _fit(answers: Answers) -> tuple[int, int, int, bool]:
-    """Measure how well answers fit a split: many ids known, many texts the same, few items without an
+def _fit(answers: Answers) -> tuple[int, int, bool, bool]:
+    """Measure how well answers fit a split: many ids known, many texts the same, no item without an
     answer, nothing to refuse.
+
+    How many items have no answer does not count: a file with some of the answers to a large split
+    would fit a small one that has the same ids better.
     """
     is_whole = answers.refusal is None
-    return len(answers.predictions), answers.confirmed, -len(answers.missing), is_whole
+    return len(answers.predictions), answers.confirmed, not answers.missing, is_whole
 
 
 def drop_hidden_items(matched: MatchedAnswers, dataset: str) -> MatchedAnswers:
@@ -184,13 +195,13 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
     """
     answers = matched.answers
     if not answers.predictions and answers.form in FORMS and FORMS[answers.form].log:
-        what = f"none of its {len(answers.unknown)} samples has the texts or the id of an item"
+        what = f"none of the {len(answers.unknown)} samples has the id or the texts of an item"
         raise BadInput(f"{what} of {task.name}", file=path, cure="check the task and the split")
     if not answers.predictions:
         ids = ""
         if answers.unknown and answers.missing:
-            ids = f": the file has {shorten(answers.unknown[0])!r}, the task has {answers.missing[0]!r}"
-        what = f"none of its {len(answers.unknown)} ids is in the task{ids}"
+            ids = f" (the answers have ids such as {shorten(answers.unknown[0])!r}, the task has ids such as {answers.missing[0]!r})"
+        what = f"none of the ids is in the task{ids}"
         raise BadInput(what, file=path, cure="check the task and the split")
     if len(answers.unparsed) == len(answers.predictions):
         raise unreadable_error(answers, task, path)
@@ -198,20 +209,26 @@ def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path |
         some = list_names(answers.missing[:3])
         what = f"{len(answers.missing)} of {len(matched.examples)} items have no answer, such as {some}"
         if limit := read_run_limit(path):
-            what += f": its run was limited to the first {limit:,} items"
+            what += f", because the run was limited to the first {limit:,} items"
         raise MissingAnswers(
             what,
             file=path,
-            cure="add them, or pass --partial to score the rest",
+            cure="add the missing answers, or pass --partial to score only the answered items",
         )
 
 
 def read_run_limit(path: Path | None) -> int:
-    """The limit of the run, if a file of answers is in its folder; otherwise 0."""
-    if path is None or path.parent.name != "predictions":
+    """The limit of the run, if this is its folder or a file of answers in it; otherwise 0."""
+    if path is None:
+        return 0
+    if (path / "predictions").is_dir():
+        folder = path
+    elif path.parent.name == "predictions":
+        folder = path.parent.parent
+    else:
         return 0
     try:
-        run = read_json(path.parent.parent / "run.json", dict[str, Any])
+        run = read_json(folder / "run.json", dict[str, Any])
     except BadInput:
         return 0
     variation = run.get("variation")
@@ -226,8 +243,8 @@ def unreadable_error(answers: Answers, task: Task, path: Path | None) -> BadInpu
     numbers = all(re.fullmatch(r"[+-]?\d+", raw.strip()) for _, raw, _ in answers.unparsed)
     if task.kind in LABELLED_KINDS and numbers:
         why = why.partition(":")[0]
-        cure = "if they are indices into the task's labels, counted from 0, pass --form indices"
-    what = f"none of its {len(answers.unparsed)} answers could be read, such as {shorten(raw)!r} to {name}: {why}"
+        cure = "if the answers are label indices, counted from 0, pass --form indices"
+    what = f"none of the answers can be read; the first is {shorten(raw)!r} for item {name}: {why}"
     return BadInput(what, file=path, cure=cure)
 
 

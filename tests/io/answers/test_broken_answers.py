@@ -50,12 +50,12 @@ def _workbook() -> bytes:
             2,
             "perhaps cp932",
         ),
-        ("x.jsonl", GOOD + '{"answer":"neutral"}\n', 2, "has no id (it has: answer)"),
+        ("x.jsonl", GOOD + '{"answer":"neutral"}\n', 2, "has no id (its fields are: answer)"),
         (
             "x.jsonl",
             GOOD + '{"id":"101","anser":"neutral"}\n',
             2,
-            "has no answer (it has: id, anser)",
+            "has no answer (its fields are: id, anser)",
         ),
         (
             "x.jsonl",
@@ -115,7 +115,7 @@ def _workbook() -> bytes:
         ("x.tsv", "id\tanswer\n100\tneutral\textra\n", 2, "has 3 columns, the header has 2"),
         ("x.tsv", "id\tanswer\tanswer\n100\ta\tb\n", 1, "column 'answer' occurs twice"),
         ("x.tsv", "id\tanswer\n", 1, "has a header but no answers"),
-        ("x.tsv", "100\tneutral\n101\tneutral\n", 2, "has no id (it has: 100, neutral)"),
+        ("x.tsv", "100\tneutral\n101\tneutral\n", 2, "has no id (its fields are: 100, neutral)"),
         ("x.tsv", "id\tnote\n100\tneutral\n", 2, "has no answer"),
         ("x.tsv", "example\tanswer\n100\ta\\q\n", 2, "is not an escape"),
         ("x.tsv", "example\tanswer:json\n100\t{\n", 2, "the JSON is incomplete"),
@@ -197,7 +197,7 @@ def test_parquet_without_rows(complain: Complain, tmp_path: Path) -> None:
     pyarrow.parquet.write_table(
         pyarrow.table({"id": ["100"], "reply": ["neutral"]}), tmp_path / "x.parquet"
     )
-    assert "row 1: has no answer (it has: id, reply)" in str(complain("x.parquet", None))
+    assert "row 1: has no answer (its fields are: id, reply)" in str(complain("x.parquet", None))
 
 
 def test_numpy_of_objects_or_texts(complain: Complain) -> None:
@@ -218,7 +218,7 @@ def test_folders(complain: Complain, tmp_path: Path) -> None:
     (run / "new.jsonl").write_text(GOOD)
     problem = complain("run", None)
     assert (
-        "2 files that could be the answers to jnli; pass one of them: new.jsonl, old.jsonl"
+        "2 files that could contain the answers to jnli; pass one of them: new.jsonl, old.jsonl"
         in str(problem)
     )
     (run / "samples_jnli_1.jsonl").write_text(GOOD)

@@ -105,7 +105,7 @@ def test_read(task: Tasks, examples: Examples, name: str, raw: Any, answer: Any)
         ("jsts", "3 dogs", "not a number"),
         ("jsts", True, "not a number"),
         ("jsts", "", "empty"),
-        ("jcommonsenseqa", 5, "5 is no choice: they count from 0 to 4"),
+        ("jcommonsenseqa", 5, "there is no choice 5: choices are numbered from 0 to 4"),
         ("jcommonsenseqa", "-1", "not the place or the text"),
         ("jcommonsenseqa", "F", "not the place or the text"),
         ("jcommonsenseqa", "船", "not the place or the text"),

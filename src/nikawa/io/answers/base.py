@@ -181,7 +181,7 @@ class UnfitAnswer(ValueError):
     def __init__(self, what: str, cure: str = "") -> None:
         super().__init__(what)
         answers = ", ".join((*ANSWER_NAMES, LABEL_NAME))
-        fallback = f"name the id one of {', '.join(ID_NAMES)} and the answer one of {answers}"
+        fallback = f"use one of these names for the answer: {answers}; and one of these for the id: {', '.join(ID_NAMES)}"
         self.what, self.cure = what, cure or fallback
 
     def at(self, path: Path, unit: str, place: int) -> BadInput:
@@ -229,7 +229,7 @@ def find_fields(row: Mapping[str, Any], find: Callable[[str], Example | None]) -
     """
     id_fields = [name for name in ID_NAMES if name in row]
     if not id_fields:
-        raise UnfitAnswer(f"has no id (it has: {', '.join(map(str, row)) or 'nothing'})")
+        raise UnfitAnswer(f"has no id (its fields are: {', '.join(map(str, row)) or 'none'})")
     names = (name for name in id_fields if find(id_text(row[name]) or "") is not None)
     id_field = next(names, id_fields[0])
     scores = next((name for name in SCORE_NAMES if name in row), "")
@@ -244,7 +244,7 @@ def find_fields(row: Mapping[str, Any], find: Callable[[str], Example | None]) -
     elif scores:
         answer = ""
     else:
-        raise UnfitAnswer(f"has no answer (it has: {', '.join(map(str, row))})")
+        raise UnfitAnswer(f"has no answer (its fields are: {', '.join(map(str, row))})")
     return Fields(id_field, answer, scores)
 
 

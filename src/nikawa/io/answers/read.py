@@ -348,10 +348,15 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
     """The answer files of a folder: a tool's run folder, the file named after the task, or the
     parts of one file.
 
-    More than one only where they are parts of one; an unclear choice lists the candidates.
+    More than one only where they are parts of one; an unclear choice lists the candidates. In the
+    folder of a run of `nikawa run`, only `predictions` has answers.
     """
     files = []
+    runs = {file.parent for file in folder.rglob("run.json")}
+    runs = {run for run in runs if (run / "predictions").is_dir()}
     for file in sorted(folder.rglob("*")):
+        if any(run in file.parents and run / "predictions" not in file.parents for run in runs):
+            continue
         is_hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
         plain = file.name.removesuffix(".gz").removesuffix(".zst").lower()
         if is_hidden or not plain.endswith(ANSWER_SUFFIXES) or OTHER_FILES.match(plain):
@@ -370,10 +375,10 @@ def find_answer_files(folder: Path, task: Task) -> list[Path]:
     )
     if len(chosen) > 1 and not are_parts(chosen):
         names = [str(file.relative_to(folder)) for file in chosen]
-        what = f"has {len(chosen)} files that could be the answers to {task.name}"
+        what = f"the folder has {len(chosen)} files that could contain the answers to {task.name}"
         cure = f"pass one of them: {list_names(names)}"
         if chosen == files:  # those of other tasks, it may be
-            cure += f"; in a folder of several tasks, put {task.name} into the name of its file"
+            cure += f"; if the folder contains answers to several tasks, put {task.name} into the file name"
         raise BadInput(what, file=folder, cure=cure)
     return chosen
 

@@ -269,7 +269,7 @@ def _read_whole_choice(
         return None, "empty" if isinstance(raw, str) and not raw.strip() else None
     if 0 <= place < len(choices):
         return place, None
-    return None, f"{place} is no choice: they count from 0 to {len(choices) - 1}"
+    return None, f"there is no choice {place}: choices are numbered from 0 to {len(choices) - 1}"
 
 
 def read_structure(raw: Any, example: Example, parse: Callable[[Any, Example], Parsed]) -> Reading:

@@ -125,7 +125,7 @@ def read_start(path: Path) -> Start:
         else:  # a document on one line, or a line that is too long: what follows matters little
             more = False
     if not first:
-        raise BadInput("is empty", file=path, cure="write at least one answer")
+        raise BadInput("the file is empty", file=path, cure="write at least one answer")
     packed = PACKED_BYTES.get(first[:2])
     if packed:
         what = f"is compressed, but does not end with {packed}"
