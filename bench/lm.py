@@ -185,8 +185,8 @@ def measure_closed(
     print(f"\n{name}: {len(items):,} items, {len(requests):,} requests")
     print(f"  nikawa               {len(requests) / seconds:10,.0f} requests/s  ({seconds:.2f} s)")
     words = make_model(checkpoint, task, shots, answer="word", **settings)
-    for name in ("_vocabulary", "_checkpoint", "_engine"):
-        setattr(words, name, getattr(answerer, name))
+    for part in ("_vocabulary", "_checkpoint", "_engine"):
+        setattr(words, part, getattr(answerer, part))
     words_seconds, _ = time_best(lambda: predict_fresh(words, task, items), options.rounds)
     print(f"  nikawa, answer=word  {len(requests) / words_seconds:10,.0f} requests/s")
     if options.lm_eval is None:

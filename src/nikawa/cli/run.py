@@ -166,14 +166,15 @@ def start(
     workers: Annotated[
         int,
         typer.Option(
-            help="Number of parallel runs; 0 means one per CPU core, but 1 for chat and encoder models.",
+            help="Number of parallel runs; 0 means one per CPU core, but 1 for chat and encoder models and one per GPU for lm models.",
             min=0,
         ),
     ] = 0,
     threads: Annotated[
         int,
         typer.Option(
-            help="Number of threads per run; 0 means 1, but all cores for encoder models.", min=0
+            help="Number of threads per run; 0 means 1, but all cores for encoder and lm models.",
+            min=0,
         ),
     ] = 0,
     executor: Annotated[
@@ -856,8 +857,8 @@ def parse_setting(text: str, notation: str = "KEY=VALUE") -> tuple[str, str]:
         # A value may be a secret, so the message repeats only the first word.
         word = re.match(r"[A-Za-z_]*", text)
         shown = text if word and word[0] == text else f"{word[0] if word else ''}…"
-        what = "a setting" if notation == "KEY=VALUE" else "a renamed label"
-        raise BadInput(f"{shown!r} is not {what}", cure=f"write {notation}")
+        what = "is not a setting" if notation == "KEY=VALUE" else "does not rename a label"
+        raise BadInput(f"{shown!r} {what}", cure=f"write {notation}")
     return key.strip(), rest.strip()
 
 

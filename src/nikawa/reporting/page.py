@@ -249,6 +249,7 @@ def render_method(page: Page) -> Markup:
     runs = _runs(page.runs, "runs", "")
     if page.choosing:
         runs += _runs(page.choosing, "choosing", " that chose settings")
+    runs += show_lost_prompts(page)
     if usage := show_usage(page):
         runs += detail("Requests and cost", usage)
     return render(
@@ -372,10 +373,16 @@ def _runs(runs: Sequence[RunRow], key: str, which: str) -> Markup:
 USAGE_COUNTS = ("requests", "kept", "tokens_in", "tokens_out", "retries", "cost")
 
 
+LOSSES = {"lost_shots": "lost shots", "truncated": "truncated"}
+"""Counts of prompts that did not fit into a local model, and their columns."""
+
+
 def show_usage(page: Page) -> Markup:
-    """The requests of the runs to servers, and their cost; empty without a request."""
+    """The requests of the runs to prompted models, and their cost; empty without a request."""
     rows: list[Row] = []
-    sums = dict.fromkeys(USAGE_COUNTS, 0.0)
+    usages = [run.usage for run in (*page.choosing, *page.runs) if run.usage is not UNSET]
+    losses = [name for name in LOSSES if any(name in usage for usage in usages)]
+    sums = dict.fromkeys((*USAGE_COUNTS, *losses), 0.0)
     for run in (*page.choosing, *page.runs):
         if run.usage is UNSET:
             continue
@@ -383,18 +390,39 @@ def show_usage(page: Page) -> Markup:
         counts = {name: run.usage.get(name, 0) for name in USAGE_COUNTS}
         for name in ("cost_unmetered", "cost_lost"):
             counts["cost"] += run.usage.get(name, 0)
+        counts |= {name: run.usage[name] for name in losses if name in run.usage}
         cells = [
-            TableCell(_format_count(name, value), inside(place, name))
-            for name, value in counts.items()
+            TableCell(_format_count(name, counts[name]), inside(place, name))
+            if name in counts
+            else TableCell("—")
+            for name in sums
         ]
         rows.append([run.task, run.system, str(run.seed), *cells])
-        sums = {name: sums[name] + value for name, value in counts.items()}
+        sums = {name: value + counts.get(name, 0) for name, value in sums.items()}
     if not rows:
         return Markup("")
     if len(rows) > 1:
         rows.append(["total", "", "", *(_format_count(name, sums[name]) for name in sums)])
     counts_shown = ["requests", "cached", "tokens in", "tokens out", "retries", "cost"]
+    counts_shown += [LOSSES[name] for name in losses]
     return table(["task", "system", "seed", *counts_shown], rows, 2, "Requests and cost")
+
+
+def show_lost_prompts(page: Page) -> Markup:
+    """A line for each run with prompts that did not fit into the model."""
+    lines = Markup("")
+    for run in (*page.choosing, *page.runs):
+        usage = {} if run.usage is UNSET else run.usage
+        for name, loss in (
+            ("lost_shots", "few-shot examples"),
+            ("truncated", "their beginning"),
+        ):
+            if usage.get(name):
+                place = inside(f"{run.folder}/about.json", "model", "usage", name)
+                count = f"{usage[name]:,} of {usage.get('requests', 0):,} prompts"
+                words = f"{run.task}, {run.system}, seed {run.seed}: {count} did not fit and lost {loss}."
+                lines += html("<p>{}</p>", small(words, place))
+    return lines
 
 
 def _format_count(name: str, value: float) -> str:

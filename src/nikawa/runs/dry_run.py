@@ -33,6 +33,7 @@ ALWAYS_ESTIMATED = (
     "input tokens are estimated from characters (see docs/chat.md); output tokens are the maximum"
     " that answers can take; retries are not counted"
 )
+COUNTED = "tokens are counted with the model's own tokenizer; output tokens are the maximum that answers can take"
 
 
 class EstimatedRuns(Record, frozen=True, kw_only=True):
@@ -84,6 +85,12 @@ class _Estimator:
     """Title of runs to the way in which their server is assumed to be asked."""
     measured: int = 0
     has_prices: bool = False
+    notes: dict[str, None] = field(default_factory=dict)
+    """Notes of models on their prompts."""
+    is_sent: bool = False
+    """Whether a server gets requests."""
+    is_counted: bool = False
+    """Whether a model counts its tokens itself."""
 
     def estimate_family(self, family: Family) -> EstimatedRuns:
         """All runs of a family that are not done."""
@@ -125,6 +132,9 @@ class _Estimator:
             for estimate in self._estimate_run(run, stored, family):
                 tally.add(estimate)
                 self.measured += estimate.measured
+                self.is_counted = self.is_counted or estimate.is_counted
+                self.is_sent = self.is_sent or not estimate.is_counted
+                self.notes |= {f"{family.title}: {note}": None for note in estimate.notes}
                 if estimate.assumed:
                     self.assumed.setdefault(family.title, estimate.assumed)
         return tally
@@ -235,6 +245,11 @@ def note_estimate(
     """Notes on the figures, and whether the budget is enough."""
     if not total.requests:
         yield "no request would be sent"
+        return
+    if estimator.is_counted:
+        yield COUNTED
+    yield from estimator.notes
+    if not estimator.is_sent:
         return
     yield ALWAYS_ESTIMATED
     if estimator.measured:

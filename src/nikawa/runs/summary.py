@@ -240,7 +240,7 @@ def model_notes(
 
 
 class RunUsage(Record, frozen=True, kw_only=True):
-    """The server usage of a model's runs on a task, including runs that chose settings."""
+    """What prompted models used on a task, including runs that chose settings."""
 
     task: str
     variation: str
@@ -260,6 +260,10 @@ class RunUsage(Record, frozen=True, kw_only=True):
     cost_lost: float = 0.0
     """The maximum cost of tries without a reply: the server may have billed them."""
     seconds_waited: float = 0.0
+    lost_shots: int | msgspec.UnsetType = msgspec.UNSET
+    """Prompts that did not fit and lost few-shot examples; absent for a server, which refuses them."""
+    truncated: int | msgspec.UnsetType = msgspec.UNSET
+    """Prompts that did not fit even so, and lost their beginning."""
 
 
 class UsageCounts(Record, frozen=True, kw_only=True):
@@ -274,6 +278,8 @@ class UsageCounts(Record, frozen=True, kw_only=True):
     cost_unmetered: float = 0.0
     cost_lost: float = 0.0
     seconds_waited: float = 0.0
+    lost_shots: int | msgspec.UnsetType = msgspec.UNSET
+    truncated: int | msgspec.UnsetType = msgspec.UNSET
 
 
 def read_usage(stored: StoredRun) -> UsageCounts | None:
@@ -300,10 +306,11 @@ def sum_family_usage(
     counts = [usage for usage in usages if usage is not None]
     if not counts:
         return []
-    totals = {
-        name: sum(getattr(usage, name) for usage in counts)
-        for name in UsageCounts.__struct_fields__
-    }
+    totals = {}
+    for name in UsageCounts.__struct_fields__:
+        values = [value for usage in counts if (value := getattr(usage, name)) is not msgspec.UNSET]
+        if values:
+            totals[name] = sum(values)
     totals |= {name: round(value, 6) for name, value in totals.items() if isinstance(value, float)}
     return [
         RunUsage(

@@ -55,6 +55,8 @@ PACKAGES = (
     "transformers",
     "tokenizers",
     "peft",
+    "accelerate",
+    "llguidance",
     "httpx",
     "fugashi",
     "ipadic",

@@ -261,7 +261,7 @@ def test_architectures_without_what_a_head_needs(
     )
     wanted: tuple[tuple[Kind, Path, dict[str, Any], str], ...] = (
         ("choice", gpt, {}, r"is a decoder-only language model \(gpt2\), not an encoder"),
-        ("text", gpt, {"lora": 2}, "decoder-only .* as chat:NAME with --base-url URL"),
+        ("text", gpt, {"lora": 2}, "decoder-only .* run it as it is with --model lm:"),
         ("reading", t5, {}, r"has a decoder \(t5\)"),
         ("tree", t5, {}, r"has a decoder \(t5\)"),
     )

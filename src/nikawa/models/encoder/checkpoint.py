@@ -129,7 +129,7 @@ def refuse_decoder(source: str) -> None:
     if (DECODER_TYPES.fullmatch(kind) or is_causal) and not reads_both_ways:
         raise BadInput(
             f"{source} is a decoder-only language model ({kind or names[0]}), not an encoder",
-            cure="choose an encoder, or serve this model and run it as chat:NAME with --base-url URL (docs/chat.md)",
+            cure=f"run it as it is with --model lm:{source} (docs/lm.md), or choose an encoder",
         )
 
 

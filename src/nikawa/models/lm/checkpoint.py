@@ -59,6 +59,22 @@ class Checkpoint:
     model: Any
     device: Any
     end_tokens: frozenset[int]
+    """The tokens that end an answer."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of transformers."""
+        return self.vocabulary.tokenizer
+
+    @property
+    def max_length(self) -> int:
+        """Longest prompt with its answer, in tokens."""
+        return self.vocabulary.max_length
+
+    @property
+    def start_token(self) -> int | None:
+        """The token that an empty context consists of; None: the tokenizer has none."""
+        return self.vocabulary.start_token
 
 
 def check_language_model(source: str) -> None:
@@ -126,12 +142,18 @@ def open_vocabulary(source: str, settings: LmSettings) -> Vocabulary:
     )
 
 
-def open_language_model(vocabulary: Vocabulary, settings: LmSettings) -> Checkpoint:
-    """Read the weights of a causal checkpoint, and put them where they are used."""
+def open_language_model(
+    source: str, settings: LmSettings, vocabulary: Vocabulary | None = None
+) -> Checkpoint:
+    """Read a causal checkpoint and put its weights where they are used.
+
+    `vocabulary` is its tokenizer, if that was read before.
+    """
     import torch
     import transformers
 
-    source, tokenizer = vocabulary.source, vocabulary.tokenizer
+    vocabulary = vocabulary or open_vocabulary(source, settings)
+    tokenizer = vocabulary.tokenizer
     device = choose_device(settings)
     weights: dict[str, Any] = {
         "config": vocabulary.config,

@@ -128,7 +128,8 @@ class LanguageModel:
             from nikawa.models.lm.engine import Engine
 
             self.setup.progress(f"loading {self.name}", 0, None)
-            self._checkpoint = open_language_model(self._open_vocabulary(), self.settings)
+            vocabulary = self._open_vocabulary()
+            self._checkpoint = open_language_model(self.setup.argument, self.settings, vocabulary)
             self._engine = Engine(
                 self._checkpoint.model,
                 self._checkpoint.device,
@@ -276,7 +277,7 @@ class LanguageModel:
     ) -> dict[str, float | None]:
         """The log-likelihood of each option after an empty context, for PMI."""
         checkpoint, engine = self._open()
-        start = checkpoint.vocabulary.start_token
+        start = checkpoint.start_token
         if start is None:
             return {}
         texts = list(dict.fromkeys(text for row in answers for text in row))
@@ -292,17 +293,17 @@ class LanguageModel:
         from nikawa.models.lm.generate import Answer, Generator, Request, StopFinder
 
         checkpoint, engine = self._open()
-        vocabulary, questions = checkpoint.vocabulary, prompts.questions
+        questions = prompts.questions
         requests = []
         for place in places:
             row = prompts.rows[place]
             shared = prompts.encoder.count_shared(row, prompts.items[place].head)
-            limit = min(prompts.answer_tokens, vocabulary.max_length - len(row))
+            limit = min(prompts.answer_tokens, checkpoint.max_length - len(row))
             requests.append(Request(row, shared, limit))
         # a model without a chat template goes on with another question
         is_open = questions.is_structured or prompts.maker.uses_chat
         stops = self.settings.stop or (() if is_open else ("\n",))
-        finder = StopFinder(vocabulary.tokenizer, checkpoint.end_tokens, stops)
+        finder = StopFinder(checkpoint.tokenizer, checkpoint.end_tokens, stops)
         examples = [prompts.items[place].example for place in places]
         constrainer = self._make_constrainer(questions, examples)
         row = requests[0].tokens

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.models.lm.engine import MAX_LOGITS, Engine, is_out_of_memory
+from nikawa.models.lm.engine import MAX_LOGITS, PADDING, Engine, is_out_of_memory
 from nikawa.models.lm.tokens import Tokens
 
 LEAST_LOGPROB = -1e4
@@ -73,7 +73,7 @@ def score_batch(
     import torch
 
     length = len(rows[0])
-    ids = np.full((len(rows), length), engine.pad_token, np.int64)
+    ids = np.full((len(rows), length), PADDING, np.int64)
     for number, row in enumerate(rows):
         ids[number, : len(row)] = row
     tokens = engine.send(ids)
