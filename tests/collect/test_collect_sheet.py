@@ -133,6 +133,6 @@ def test_texts_say_which_language_the_pages_are_in(
 def test_a_form_must_be_named_where_no_sheet_does(tmp_path: Path) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": "x"})])
     (tmp_path / "sheet.json").write_text("{}")  # of something else: no tasks lie beside it
-    with pytest.raises(BadInput, match="say --form FORM"):
+    with pytest.raises(BadInput, match="pass --form FORM"):
         create(tmp_path / "p", str(tmp_path / "e.jsonl"), NewProject())
     assert not (tmp_path / "p").exists()

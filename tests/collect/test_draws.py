@@ -98,7 +98,7 @@ def test_the_owner_has_draws_keyed(crowd: Callable[..., Crowd], database: str) -
     for _ in range(2):
         report = rekey(folder, database=database)
         assert (report.done, report.draws, report.workers) == (False, True, 1)
-        assert "1 workers who have begun go on in another order" in report.changes[0]
+        assert "the order changes for workers who have started (1 so far)" in report.changes[0]
     answered = began.worker(NAME).answered
     assert rekey(folder, apply=True, database=database).draws
     assert began.worker(NAME).answered == answered

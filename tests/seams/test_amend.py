@@ -70,8 +70,8 @@ def test_runs_on_test_do_not_move_by_corrections_in_dev(nikawa: Nikawa, runs: st
     printed, changelog = amend(nikawa, runs, f"dev/d1,{N}")
     folders = sorted(path.name for path in Path(runs).iterdir() if path.is_dir())
     for text in (printed, changelog):
-        (sentence,) = [line for line in text.splitlines() if "not move" in line]
-        assert "do not move: scored on test, and the corrections are in dev" in sentence
+        (sentence,) = [line for line in text.splitlines() if "not change" in line]
+        assert "do not change: scored on test, and the corrections are in dev" in sentence
         assert all(folder in sentence for folder in folders)
 
 

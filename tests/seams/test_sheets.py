@@ -161,10 +161,10 @@ def test_too_little_for_a_stage_shows_what_went_before(nikawa: Run, tmp_path: Pa
     done = nikawa("build", "klue-nli", "--config", str(config), "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "not 89 to 90 characters 12" in " ".join(done.stdout.split())
-    assert "the stage premises stops: 0 premises are too few for the split" in done.stderr
+    assert "the stage premises failed: 0 premises are too few for the split" in done.stderr
 
 
-@pytest.mark.parametrize("answer", ["남긴다", "keep"])
+@pytest.mark.parametrize("answer", ["유지", "keep"])
 def test_a_spreadsheet_may_say_what_the_page_says(nikawa: Run, answer: str, tmp_path: Path) -> None:
     run = write_sources("ynat", tmp_path)
     run()

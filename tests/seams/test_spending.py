@@ -175,7 +175,7 @@ def test_a_budget_holds_where_the_server_counts_no_tokens(
     assert stopped.returncode != 0
     assert 0 < len(server.requests) < 20
     done = run(only_dev, "--set", "budget=500")
-    assert "for replies without a count of tokens" in done.stdout
+    assert "replies without a token count, estimated at the maximum" in done.stdout
     [usage] = read_usages(tmp_path / "runs")
     assert usage["cost"] == 0
     assert usage["cost_unmetered"] > 5
@@ -197,7 +197,7 @@ def test_a_count_of_tokens_that_is_missing_is_not_free(
     server.usage = usage
     stopped = run(only_dev, "--set", "budget=5")
     assert stopped.returncode == 2
-    assert "the budget of 5 does not reach" in stopped.stderr
+    assert "the budget of 5 is too small for another request" in stopped.stderr
     assert 0 < len(server.requests) < 20
     assert run(only_dev, "--set", "budget=500").returncode == 0
     [stored] = read_usages(tmp_path / "runs")
@@ -292,7 +292,7 @@ def test_a_limited_run_is_marked_everywhere_and_mixed_with_none(
     runs = str(tmp_path / "runs")
     part = run(only_dev, "--limit", "6")
     assert "first 6 items" in part.stdout
-    assert "not to be compared with results on all of it" in part.stdout
+    assert "do not compare with results on the whole set" in part.stdout
     assert len(server.requests) == 7
     whole = run(only_dev)
     assert "first" not in whole.stdout

@@ -316,13 +316,13 @@ def rekey(
         changes = []
         if has_old_draws:
             changes.append(
-                f"control items and the order of items are drawn with the project's secret: {begun:,} workers who have"
-                " started continue in another order, and get no item twice"
+                "control items and the order of items are drawn with the project's secret; the order changes for"
+                f" workers who have started ({begun:,} so far), and no worker gets an item twice"
             )
         if has_new_key:
             changes.append(
-                f"{len(workers):,} workers get other pseudonyms in exports from now on; earlier exports keep theirs, and"
-                " import reads both; restart a running server"
+                f"all workers ({len(workers):,} so far) get other pseudonyms in exports from now on; earlier exports keep"
+                " theirs, and import reads both; restart a running server"
             )
         if apply:
             if has_old_draws:

@@ -234,7 +234,8 @@ def choose_premises(inputs: Inputs, config: Any) -> Outcomes:
     statements = list(inputs.examples("statements"))
     if len(statements) < FOLDS:
         raise BadInput(
-            f"{len(statements)} premises are too few for the split", cure=f"give {FOLDS} at least"
+            f"{len(statements)} premises are too few for the split",
+            cure=f"provide at least {FOLDS}",
         )
     limits = quotas(Counter(str(e.meta["source"]) for e in statements), config.premises)
     yield from draw_by_group(statements, lambda e: str(e.meta["source"]), limits.get, config.seed)
