@@ -1,12 +1,16 @@
-"""Sentences a second of the JSICK tags: Nikawa against janome with the same patterns, one core, one run.
+"""Tagged sentences per second: Nikawa against janome with the same patterns, and what limits Korean.
 
-On JSICK's own sentences where they are here (the 5,991 different ones, nothing from a cache), else on invented ones.
+Uses JSICK's sentences if the data is present (the 5,991 different ones, nothing from a cache), and
+invented ones otherwise. Single-core figures are per second of CPU time; figures with several threads
+or processes are per second of wall time, and need an idle machine.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from bench.analysers import texts as invented
@@ -83,8 +87,42 @@ def main() -> None:
         slow, theirs = rate(peer, given, 2)
         assert theirs == tags, "janome finds other tags"
         print(f"{'the same by janome':<24}{slow:>12,.0f}/s{speed / slow:>10.1f}x, the same tags")
-    korean, _ = rate(ours("jsick-ko"), sorted(set(invented("ko"))), 2)
-    print(f"{'jsick-ko, kiwi':<24}{korean:>12,.0f}/s")
+    general, _ = rate(ours("ja"), given, 2)
+    print(f"{'ja, ipadic':<24}{general:>12,.0f}/s")
+    measure_korean(sorted(set(invented("ko"))))
+
+
+def measure_korean(texts: list[str]) -> None:
+    """The Korean packs, and how fast the analysers are alone."""
+    print(
+        f"{len(texts):,} invented sentences, {sum(map(len, texts)) / len(texts):.0f} characters each"
+    )
+    for name in ("jsick-ko", "ko"):
+        speed, _ = rate(ours(name), texts, 2)
+        print(f"{name + ', kiwi':<24}{speed:>12,.0f}/s")
+    for name in ("kiwi", "mecab-ko"):
+        reader = analyser(name, cache=0)
+        began = time.process_time()
+        for _ in reader.analyse_many(texts):
+            pass
+        print(f"{name + ' alone':<24}{len(texts) / (time.process_time() - began):>12,.0f}/s")
+    cores = len(os.sched_getaffinity(0))
+    kiwi = import_module("kiwipiepy").Kiwi(num_workers=cores)
+    kiwi.tokenize(texts[0])
+    wall, cpu = time.perf_counter(), time.process_time()
+    list(kiwi.tokenize(texts))
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(
+        f"{f'kiwi, {cores} threads':<24}{len(texts) / cpu:>12,.0f}/s"
+        f", {len(texts) / wall:,.0f}/s of wall time"
+    )
+    examples = [Example(id=str(i), inputs={"text": text}) for i, text in enumerate(texts)] * 4
+    began = time.perf_counter()
+    reader = analyser("kiwi", cache=0)
+    for _ in tag_all(examples, find_pack("ko"), by=reader, workers=cores):
+        pass
+    speed = len(examples) / (time.perf_counter() - began)
+    print(f"{f'ko, {cores} processes':<24}{'':>14}, {speed:,.0f}/s of wall time, start included")
 
 
 if __name__ == "__main__":

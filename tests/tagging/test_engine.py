@@ -140,3 +140,50 @@ def test_a_text_that_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
 def test_the_tagger_itself_raises_as_the_analyser_does() -> None:
     with pytest.raises(BadInput, match="NUL"):
         tagger(find_pack("jsick"))(Example(id="1", inputs={"text": "\0"}), analyser("ja"))
+
+
+def test_several_processes_find_the_same_tags() -> None:
+    examples = [
+        Example(id=str(number), inputs={"text": text})
+        for number, text in enumerate(["三人が橋を渡る。", "誰もいない。", "一つ\0"] * 120)
+    ]
+    pack = find_pack("ja")
+    alone = list(tag_all(examples, pack))
+    assert list(tag_all(examples, pack, workers=2)) == alone
+    assert alone[0].tags == {"Numerical"}
+    assert alone[2].why
+
+
+def find(pattern: Pattern, text: str, *others: Pattern) -> set[str]:
+    return tagger(pack(pattern, *others)).tags(tokens(text))
+
+
+def test_a_term_with_plus_takes_one_or_more_morphemes() -> None:
+    pattern = Pattern(tag="A", base="명", pos="NNB", before="!제/XPN .../NR+")
+    assert find(pattern, "스물/NR 셋/NR 명/NNB") == {"A"}
+    assert find(pattern, "제/XPN 스물/NR 셋/NR 명/NNB") == set()
+    assert find(pattern, "명/NNB") == set()
+
+
+def test_a_term_with_a_question_mark_takes_one_morpheme_or_none() -> None:
+    pattern = Pattern(tag="A", base="누구", pos="NP", after=".../JKB? 나/JX")
+    assert find(pattern, "누구/NP 나/JX") == {"A"}
+    assert find(pattern, "누구/NP 에게/JKB 나/JX") == {"A"}
+    assert find(pattern, "누구/NP 에게/JKB") == set()
+
+
+def test_earlier_and_later_look_in_the_same_sentence_only() -> None:
+    pattern = Pattern(tag="A", base="몇", pos="MM", earlier="배/NNG", later="!?/SF")
+    assert find(pattern, "배/NNG 에/JKB 몇/MM 명/NNB ./SF") == {"A"}
+    assert find(pattern, "배/NNG 에/JKB 몇/MM 명/NNB ?/SF") == set()
+    assert find(pattern, "배/NNG ./SF 몇/MM 명/NNB ./SF") == set()
+    assert find(pattern, "배/NNG 몇/MM 명/NNB ./SF 왜/MAG ?/SF") == {"A"}
+
+
+def test_a_pattern_that_cancels_takes_the_tag_from_its_morpheme_only() -> None:
+    pattern = Pattern(tag="A", base="번", pos="NNB")
+    cancel = Pattern(tag="A", base="번", pos="NNB", after="째/XSN", cancel=True)
+    assert find(pattern, "두/MM 번/NNB 째/XSN", cancel) == set()
+    assert find(pattern, "두/MM 번/NNB 째/XSN 세/MM 번/NNB", cancel) == {"A"}
+    (match,) = tagger(pack(pattern, cancel)).cancelled(tokens("두/MM 번/NNB 째/XSN"))
+    assert match.pattern is cancel

@@ -59,6 +59,9 @@ def tag(
     inputs: Annotated[
         list[str] | None, typer.Option("--input", help="Tag only this input; may be repeated.")
     ] = None,
+    workers: Annotated[
+        int, typer.Option(help="Number of processes; the output does not depend on it.", min=1)
+    ] = 1,
     hidden: HiddenLabels = False,
     overwrite: Overwrite = False,
     style: TableStyle = None,
@@ -71,7 +74,10 @@ def tag(
 
     if dataset is None:
         return list_packs(json) if pack is None else show_pack(pack, json)
-    options = TagOptions(pack, tuple(inputs or ()), instead, out, overwrite, compare, hidden=hidden)
+    names = tuple(inputs or ())
+    options = TagOptions(
+        pack, names, instead, out, overwrite, compare, hidden=hidden, workers=workers
+    )
     with progress_bar(f"tagging {dataset}", quiet or json) as bar:
         report = api.tag(
             dataset,

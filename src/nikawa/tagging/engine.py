@@ -6,13 +6,14 @@ and cost nothing to packs that have none.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
 from nikawa.errors import BadInput
+from nikawa.execute.ordered import map_ordered
 from nikawa.records import Example, Record
 from nikawa.tagging.pack import Pack, Pattern
 from nikawa.tagging.terms import (
@@ -67,8 +68,8 @@ class _Rule:
     def fits(self, tokens: Sequence[Token], place: int) -> bool:
         token = tokens[place]
         return (
-            token.base in self.base
-            and token.tag in self.pos
+            self.pos.has_pos(token.pos)
+            and token.base in self.base
             and meet_terms(self.before, tokens, place - 1, -1)
             and meet_terms(self.after, tokens, place + 1, 1)
             and (not self.earlier or _meet_anywhere(self.earlier, tokens, place, -1))
@@ -230,42 +231,56 @@ def tag_all(
     *,
     inputs: Sequence[str] = (),
     by: Analyser | None = None,
+    workers: int = 1,
 ) -> Iterator[TaggedExample]:
-    """Stream examples with what is found in their texts.
+    """Stream examples with the tags that the pack finds in their texts.
 
-    One that cannot be analysed comes with the reason.
+    An example that cannot be analysed comes with the reason.
 
     `inputs` narrows the texts to these inputs. `by` is the analyser to use, which must be the
-    pack's own (else BadInput); None makes one. Texts are analysed 256 examples at a time.
+    pack's own (else BadInput); None makes one. Texts are analysed 256 examples at a time, in
+    `workers` processes; the result does not depend on their number.
     """
-    pack_tagger, reader = PackTagger(pack), by or analyser(pack.analyser)
-    pack_tagger.check(reader)
-    stream = iter(examples)
-    while batch := list(islice(stream, BATCH_SIZE)):
-        texts = [texts_of(example, inputs) for example in batch]
+    batches: deque[list[Example]] = deque()
+
+    def read_batches() -> Iterator[list[list[str]]]:
+        stream = iter(examples)
+        while batch := list(islice(stream, BATCH_SIZE)):
+            batches.append(batch)
+            yield [texts_of(example, inputs) for example in batch]
+
+    for tags_of_batch in map_ordered(BatchTagger(pack, by), read_batches(), workers):
+        for example, (tags, why) in zip(batches.popleft(), tags_of_batch, strict=True):
+            yield TaggedExample(example, tags, why)
+
+
+class BatchTagger:
+    """Tags a batch of examples, each a list of texts; can be sent to another process."""
+
+    def __init__(self, pack: Pack, by: Analyser | None = None) -> None:
+        self.pack, self.reader = pack, by or analyser(pack.analyser)
+        self.pack_tagger = PackTagger(pack)
+        self.pack_tagger.check(self.reader)
+
+    def __reduce__(self) -> tuple[type[BatchTagger], tuple[Pack, Analyser]]:
+        return (BatchTagger, (self.pack, self.reader))
+
+    def __call__(self, batch: list[list[str]]) -> list[tuple[frozenset[str], str]]:
+        """The tags of each example, and the reason for an example that cannot be analysed."""
+        find_tags = self.pack_tagger.tags
         try:
-            analyses = reader.analyse_many([text for some in texts for text in some])
-            tags = [[pack_tagger.tags(next(analyses)) for _ in some] for some in texts]
-        except BadInput:  # one text spoils a batch: find out which
-            for example, some in zip(batch, texts, strict=True):
-                yield _tag_one(example, some, pack_tagger, reader)
-            continue
-        for example, tags_of_texts in zip(batch, tags, strict=True):
-            yield TaggedExample(example, frozenset().union(*tags_of_texts))
+            analyses = self.reader.analyse_many([text for texts in batch for text in texts])
+            tags = [[find_tags(next(analyses)) for _ in texts] for texts in batch]
+        except BadInput:  # one text stops the batch: tag each example by itself
+            return [self._tag_one(texts) for texts in batch]
+        return [(frozenset().union(*tags_of_texts), "") for tags_of_texts in tags]
 
-
-def _tag_one(
-    example: Example, texts: list[str], pack_tagger: PackTagger, reader: Analyser
-) -> TaggedExample:
-    """Analyse the texts of one example by themselves.
-
-    A text that cannot be read becomes the reason.
-    """
-    try:
-        tags = [pack_tagger.tags(reader.analyse(text)) for text in texts]
-    except BadInput as problem:
-        return TaggedExample(example, frozenset(), str(problem))
-    return TaggedExample(example, frozenset().union(*tags))
+    def _tag_one(self, texts: list[str]) -> tuple[frozenset[str], str]:
+        try:
+            tags = [self.pack_tagger.tags(self.reader.analyse(text)) for text in texts]
+        except BadInput as problem:
+            return frozenset(), str(problem)
+        return frozenset().union(*tags), ""
 
 
 class PackFault(Record, frozen=True, kw_only=True):

@@ -51,8 +51,10 @@ class TagOptions:
     compare: bool = False
     """Whether to compare what is found with the tags that the data carries."""
     hidden: bool = False
-    """Copy hidden labels, still hidden, into files of mode 0600: for whoever holds them. Otherwise
-    items are written without their hidden labels."""
+    """Copy hidden labels, still hidden, into files of mode 0600: for the person who has them.
+    Otherwise items are written without their hidden labels."""
+    workers: int = 1
+    """Number of processes; the output does not depend on it."""
 
 
 class Skipped(Record, frozen=True, kw_only=True):
@@ -143,7 +145,7 @@ def tag(
 
     def examples_with_tags() -> Iterator[tuple[str, Example]]:
         done = 0
-        for split, tagged in _tag_splits(source.pairs, pack, options.inputs):
+        for split, tagged in _tag_splits(source.pairs, pack, options):
             done += 1
             tally.add(split, tagged)
             if on_progress is not None and done % EXAMPLES_PER_REPORT == 0:
@@ -180,7 +182,7 @@ def _choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
 
 
 def _tag_splits(
-    pairs: SplitExamples, pack: Pack | None, inputs: tuple[str, ...]
+    pairs: SplitExamples, pack: Pack | None, options: TagOptions
 ) -> Iterator[tuple[str, TaggedExample]]:
     """The examples of each split with what the pack finds in them.
 
@@ -192,7 +194,9 @@ def _tag_splits(
         if pack is None:
             tagged_examples = (TaggedExample(example, frozenset()) for example in examples)
         else:
-            tagged_examples = tag_all(examples, pack, inputs=inputs)
+            tagged_examples = tag_all(
+                examples, pack, inputs=options.inputs, workers=options.workers
+            )
         for tagged in tagged_examples:
             yield split, tagged
 

@@ -7,7 +7,7 @@ that ends in `+` matches one or more morphemes in a row, one that ends in `?` ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from nikawa.text import Token
@@ -27,6 +27,15 @@ class Choice:
 
     whole: frozenset[str]
     starts: tuple[str, ...]
+    known_pos: dict[tuple[str, ...], bool] = field(default_factory=dict, compare=False)
+    """Tag fields that were looked up before, and whether they are in the set."""
+
+    def has_pos(self, pos: tuple[str, ...]) -> bool:
+        """Whether the joined tag fields are in the set; an analyser has few different ones."""
+        known = self.known_pos.get(pos)
+        if known is None:
+            known = self.known_pos[pos] = ",".join(pos) in self
+        return known
 
     def __contains__(self, text: object) -> bool:
         return text in self.whole or (bool(self.starts) and str(text).startswith(self.starts))
@@ -44,7 +53,7 @@ class Term:
 
     def meets(self, token: Token | None) -> bool:
         """Whether the morpheme fits."""
-        fits = token is not None and token.base in self.base and token.tag in self.pos
+        fits = token is not None and token.base in self.base and self.pos.has_pos(token.pos)
         return fits is not self.negated
 
 

@@ -120,6 +120,27 @@ FORMS = {
     "propositive": "자",
     "perfect": "어 있다",
     "perfect_past": "어 있었다",
+    "maybe": "을지도 모른다",
+    "past_maybe": "어ㅆ을지도 모른다",
+    "negative_maybe": "지 않을지도 모른다",
+    "negative_past_maybe": "지 않았을지도 모른다",
+    "past_future": "어ㅆ을 것이다",
+    "past_future_modifier": "어ㅆ을",
+    "negative_past_future": "지 않았을 것이다",
+    "inferred": "나 보다",
+    "past_inferred": "어ㅆ나 보다",
+    "negative_past_inferred": "지 않았나 보다",
+    "seem": "는 것 같다",
+    "past_seem": "은 것 같다",
+    "negative_past_seem": "지 않은 것 같다",
+    "hearsay": "는다고 한다",
+    "past_hearsay": "어ㅆ다고 한다",
+    "negative_past_hearsay": "지 않았다고 한다",
+    "past_certain": "어ㅆ음이 틀림없다",
+    "negative_past_certain": "지 않았음이 틀림없다",
+    "ability": "을 수 있다",
+    "obligation": "어야 한다",
+    "permission": "어도 된다",
 }
 """Form by name, as its ending. 은, 을, 는다 and 습니다 take the shape the stem asks for."""
 
@@ -233,14 +254,21 @@ def inflect(verb: str, form: str, adjective: bool = False, irregular: str | None
     ending = FORMS[form]
     is_state = adjective or stem.endswith(_STATES)
     is_closed = final_sound(stem) not in ("\0", "ㄹ")
-    if form == "present":  # adjectives and 있다, 없다 differ from verbs
-        ending = "다" if is_state else ("는다" if is_closed else "으ㄴ다")
+    if form in ("present", "hearsay"):  # adjectives and 있다, 없다 differ from verbs
+        rest = FORMS[form].removeprefix("는다")
+        ending = ("다" if is_state else ("는다" if is_closed else "으ㄴ다")) + rest
     elif form == "negative" and is_state:
         ending = "지 않다"
     elif form == "modifier" and adjective and not stem.endswith(_STATES):
         ending = "은"
     elif form == "past_modifier" and is_state:
         ending = "어ㅆ던"
+    elif form == "past_seem" and is_state:
+        ending = "어ㅆ던 것 같다"
+    elif form == "seem" and adjective and not stem.endswith(_STATES):
+        ending = "은 것 같다"
+    elif form == "inferred" and adjective and not stem.endswith(_STATES):
+        ending = "은가 보다"
     if not ending:
         return stem
     if ending.startswith("습") and is_closed:
