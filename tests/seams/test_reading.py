@@ -157,7 +157,7 @@ def test_an_expression_takes_the_answer_out(
     file = write_replies(tmp_path / "cot.jsonl", task, replies, "prediction")
     ended = nikawa("score", task, str(file))
     assert ended.returncode == 2
-    assert "none of" in ended.stderr
+    assert "none of the answers can be read" in ended.stderr
     chain = ("--extract", r"乙<.>", "--extract", r"<(.)>")
     ended = nikawa("score", task, str(file), *chain, "--json", "--show-reading")
     report = json.loads(ended.stdout)

@@ -108,7 +108,7 @@ def test_a_folder_of_systems_without_a_file_for_a_task(
     words = ("run", "--model", f"系=replay:{tmp_path}", "--tasks", TASK, "--workers", "1")
     done = nikawa(*words, "--out", str(tmp_path / "runs"))
     assert done.returncode == 2
-    assert f"put {TASK} into the" in done.stderr
+    assert f"put {TASK} into the file name" in done.stderr
 
 
 def test_reasons_with_commas_are_separated_by_semicolons(
