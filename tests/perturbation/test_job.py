@@ -339,3 +339,47 @@ def test_the_paper_s_additions(shared_data: Path, tmp_path: Path) -> None:
         e.origin is not None and e.origin.parents[0].startswith("jsick:train/")
         for e in read_examples(out)
     )
+
+
+def test_a_rewrite_has_its_confidence(tmp_path: Path) -> None:
+    path, out = tmp_path / "topics.jsonl", tmp_path / "out.jsonl"
+    texts = ("狐が森で歌った。", "狐は森で本を読んだ。", "狐は森で読んだ。", "本は森で読んだ。")
+    write_records(path, [Example(id=str(i), inputs={"premise": t}) for i, t in enumerate(texts)])
+    report = perturb("swap-de", str(path), options=PerturbOptions(out=out)).operations[0]
+    confidences = {child.id: child.meta["confidence"] for child in read_examples(out)}
+    assert list(confidences) == ["0", "1", "2"]
+    assert confidences["2"] < confidences["0"] <= 1
+    assert report.min_confidence == 0.5
+    assert report.samples[0].confidence == confidences["0"]
+    assert report.reasons == {"the topic may be the object of the predicate": 1}
+
+
+@pytest.mark.parametrize(("threshold", "rewritten"), [(0.0, 3), (0.5, 2), (0.9, 1), (1.0, 0)])
+def test_texts_below_the_threshold_are_refused(
+    tmp_path: Path, threshold: float, rewritten: int
+) -> None:
+    path = tmp_path / "topics.jsonl"
+    texts = ("狐が森で歌った。", "狐は森で読んだ。", "本は森で読んだ。")
+    write_records(path, [Example(id=str(i), inputs={"premise": t}) for i, t in enumerate(texts)])
+    options = PerturbOptions(min_confidence=threshold)
+    report = perturb("swap-de", str(path), options=options).operations[0]
+    assert report.rewritten == rewritten
+    assert sum(report.reasons.values()) == 3 - rewritten
+
+
+def test_confidence_of_chosen_inputs(tmp_path: Path) -> None:
+    path, out = tmp_path / "two.jsonl", tmp_path / "out.jsonl"
+    inputs = {"premise": "狐が森で歌った。", "hypothesis": "狐は森で読んだ。"}
+    write_records(path, [Example(id="1", inputs=inputs)])
+    options = PerturbOptions(inputs=("premise", "hypothesis"), out=out)
+    perturb("swap-de", str(path), options=options)
+    child = next(iter(read_examples(out)))
+    assert child.inputs == {"premise": "狐で森が歌った。", "hypothesis": "狐で森が読んだ。"}
+    assert child.meta["confidence"] < 0.9
+
+
+def test_a_confidence_outside_0_and_1_and_an_unknown_parser_are_refused(zoo: Path) -> None:
+    with pytest.raises(BadInput, match=r"1\.5 is not between 0 and 1"):
+        perturb("swap-o", str(zoo), options=PerturbOptions(min_confidence=1.5))
+    with pytest.raises(BadInput, match="'stanza' is not a parser for ja; known: ginza"):
+        perturb("swap-o", str(zoo), options=PerturbOptions(parser="stanza"))

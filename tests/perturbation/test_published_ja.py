@@ -68,7 +68,7 @@ def test_judged_ni_pairs_rewritten_as_published(
     parents = [e for e in premises if e.id in judged]
     found = apply(perturbations("ja")[f"{operation}-ni"], parents, ipadic, assume_eligible=True)
     assert len(judged) == 100
-    assert sum(e.inputs["premise"] == judged[e.id] for e in found) >= 95
+    assert sum(e.inputs["premise"] == judged[e.id] for e in found) >= 96
 
 
 @pytest.mark.slow
@@ -79,4 +79,4 @@ def test_ni_selection_by_recall_and_count(
     judged = {pair for pairs in _judged_ni(shared_data).values() for pair in pairs}
     found = {e.id for e in apply(perturbations("ja")["swap-ni"], premises, ipadic)}
     recall = len(found & judged) / len(judged)
-    assert 2 * recall * PUBLISHED["ni"] / (len(found) + PUBLISHED["ni"]) >= 0.82
+    assert 2 * recall * PUBLISHED["ni"] / (len(found) + PUBLISHED["ni"]) >= 0.89

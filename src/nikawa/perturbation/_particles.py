@@ -52,6 +52,8 @@ ONLY_PARTICLES = "only the particles are there"
 """Why a pair of particles with anything between them is not eligible."""
 CERTAIN = 0.98
 """The confidence of a clause that nothing speaks against."""
+BELOW_THRESHOLD = "the confidence is below the threshold"
+"""Why a clause without doubts is refused."""
 OTHER_PARSE = "the parser gives the two phrases different predicates"
 """Why a clause is not sure that a dependency parser reads otherwise."""
 PARTICLE_RELATIONS = ("case", "mark", "cop", "fixed", "dep")
@@ -155,7 +157,7 @@ class ParticleOperation:
             reasons = [
                 self.rules.obstacle(text, tokens, clause, self.operation)
                 if clause.confidence >= self.min_confidence
-                else clause.reason
+                else clause.reason or BELOW_THRESHOLD
                 for clause in clauses
             ]
             return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)

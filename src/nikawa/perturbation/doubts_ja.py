@@ -41,7 +41,7 @@ _ADVERBIAL_TOPICS = word_set(
     "場合 際 時 とき ころ 頃 とこ うち 間 あいだ ため ほか 他 限り かぎり たび 度 ところ 中 上 点 "
     "時代 時期 時点 時刻 時間帯 季節 シーズン 期間 冬季 夏季 春季 秋季 週末 平日 休日 祝日 前半 後半 序盤 中盤 終盤 "
     "冬場 夏場 昼間 夜間 夜中 朝方 夕方 早朝 深夜 正午 当日 前日 翌日 翌年 翌月 同年 同日 同月 本日 昨日 明日 "
-    "春 夏 秋 冬 朝 昼 夜 晩 夕べ 午前 午後 正月 年末 年始 お盆 梅雨 連休 休み 平常 昔 むかし 近頃 "
+    "時分 ゆうべ 昨夜 昨晩 今夜 今晩 今朝 先週 来週 春 夏 秋 冬 朝 昼 夜 晩 夕べ 午前 午後 正月 年末 年始 お盆 梅雨 連休 休み 平常 昔 むかし 近頃 "
     "詳細 詳しく くわしく 先ほど 先日 後日 現時点 今 次 まず こちら そちら 以下 の ん こと もの わけ"
 )
 """Nouns whose topic says when, where or on what: no subject, or a cleft (…のは)."""
@@ -74,7 +74,9 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         "し",
     )
     is_noun_clause = phrases[g].kind == "modifier" and not is_auxiliary(tokens, phrases[g].end)
-    if is_conditional or is_clause or is_noun_clause:
+    # 涙を流さずには見られない: a verb before the predicate has the phrase.
+    has_verb = any(phrase.verbal and phrase.kind == "case" for phrase in phrases[m + 1 : g])
+    if is_conditional or is_clause or is_noun_clause or has_verb:
         yield Doubt(MAIN_CLAUSE, 0.3)
     tail = read_to_stop(tokens, phrases[g].first)
     if is_request(tail):
@@ -200,6 +202,12 @@ def is_offer(tail: Tokens) -> bool:
 
 _HEARSAY = word_set("みる 見る 言う いう 云う する さ 思う 考える 伝える 信じる")
 """Verbs whose passive after と makes a longer predicate: とみられる."""
+_QUOTING = word_set(
+    "言う いう 云う 述べる 話す 語る 思う おもう 考える 叫ぶ 答える 尋ねる 聞く 訊く 書く 伝える 感じる 信じる 告げる "
+    "知る 決める 呼ぶ する なる みる 見る 誓う 祈る 願う 頼む 命じる 認める 疑う 訴える 示す 明かす つぶやく 呟く "
+    "主張 発表 説明 判断 約束 報告 指摘 表明 強調 証言 否定 批判 予想 予測 期待 確認 決定 発言 宣言 報道 仮定"
+)
+"""Verbs, and nouns of する verbs, that a quotation in と belongs to."""
 _AREAS = word_set("世界 国内 海外 全国 市内 県内 都内 中 内 上 下 前 外 周辺 付近")
 """Places that are no predicate before で."""
 
@@ -214,7 +222,7 @@ _NI_ADVERBS = word_set(
 _DE_ADVERBS = word_set(
     "一方 他方 反面 一人 ひとり 独り 無言 無断 無料 本気 平気 内緒 途中 一存 独断 先着 早足 急ぎ足 急ぎ "
     "駆け足 大急ぎ 徹夜 笑顔 真顔 素顔 裸 裸足 素足 素手 普段着 全力 独学 単独 共同 総出 大慌て 丸腰 手ぶら 現状 "
-    "交代 交替 順番 デフォルト 既定 標準 自動 手動 最速 最短 即日 満場一致 一律 義務 その上 意味 点 形 かたち ところ 関係 都合 理由 原因 せい おかげ ため"
+    "全部 合計 計 総計 事 こと つもり 交代 交替 順番 デフォルト 既定 標準 自動 手動 最速 最短 即日 満場一致 一律 義務 その上 意味 点 形 かたち ところ 関係 都合 理由 原因 せい おかげ ため"
 )
 """Before で these make an adverb, no argument."""
 _PREDICATE_NOUNS = word_set(
@@ -281,17 +289,20 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     """Doubts whether phrase m is an argument of the predicate that the subject k belongs to."""
     tokens, phrases = sentence.tokens, sentence.phrases
     p, q, g = phrases[k].last, phrases[m].last, sentence.governors[m]
+    is_topic = phrases[k].mark != "が"
     if opens_with_adverbial(tokens, p + 1, q):
         yield Doubt(BETWEEN, 0)
     inside = phrases[k + 1 : m]
-    has_topic = any(phrase.mark == "は" for phrase in inside)
+    has_topic = any(phrase.mark in ("は", "も") for phrase in inside)
     has_time = any(phrase.comma and is_time_noun(tokens, phrase.last) for phrase in inside)
     if has_topic or has_time or holds_adverbial(tokens, p + 1, q):
         yield Doubt(BETWEEN, 0.1)
     if any(is_question(tokens, i) for i in range(p + 2, q)):
         yield Doubt(QUOTATION, 0.1)
-    if any(is_quotation(sentence, i, m) for i in range(m + 1, g if g > 0 else len(phrases))):
-        yield Doubt(QUOTATION, 0.2)
+    for i in range(m + 1, g if g > 0 else len(phrases)):
+        if closes_clause(sentence, i, m) and (is_topic or is_quotation(sentence, i)):
+            yield Doubt(QUOTATION, 0.2)
+            break
     if g < 0 and not is_nominal_predicate(tokens, q):
         yield Doubt(NO_PREDICATE, 0.4)
     after = tokens[q + 1] if q + 1 < len(tokens) else None
@@ -349,7 +360,7 @@ def find_copula_doubts(sentence: Analysis, k: int, m: int, after: Token) -> Iter
         yield Doubt(COPULA, 0.45)
 
 
-def is_quotation(sentence: Analysis, i: int, m: int) -> bool:
+def closes_clause(sentence: Analysis, i: int, m: int) -> bool:
     """Whether phrase i closes a clause around phrase m with と, という or って, and more follows."""
     tokens, phrases, brackets = sentence.tokens, sentence.phrases, sentence.edges.open
     last = tokens[phrases[i].last]
@@ -363,6 +374,21 @@ def is_quotation(sentence: Analysis, i: int, m: int) -> bool:
     words = [token.base for token in tokens[phrases[i + 1].first : phrases[i + 1].end]]
     is_hearsay = words in (["いう"], ["云う"]) or bool({"れる", "られる"} & set(words))
     return not (words[0] in _HEARSAY and is_hearsay)
+
+
+def is_quotation(sentence: Analysis, i: int) -> bool:
+    """Whether the clause that phrase i closes is quoted: 行くと言った, not 入ると電話が鳴った."""
+    g = sentence.governors[i]
+    if sentence.tokens[sentence.phrases[i].last].surface != "と" or g < 0:
+        return True
+    words = sentence.tokens[sentence.phrases[g].first : sentence.phrases[g].end]
+    return any(word.base in _QUOTING for word in words)
+
+
+def is_bare_rate(tokens: Tokens, p: int, q: int) -> bool:
+    """Whether に after a unit of time is a rate: 月に一回, 日に三度."""
+    is_unit = q - p == 2 and tokens[q - 1].surface in ("年", "月", "日", "週", "一日", "一年")
+    return is_unit and q + 1 < len(tokens) and tokens[q + 1].pos[1] == "数"
 
 
 def is_nominal_predicate(tokens: Tokens, q: int) -> bool:
@@ -384,6 +410,7 @@ def holds_adverbial(tokens: Tokens, first: int, end: int) -> bool:
     """Whether a bound adverbial is inside the second phrase: 無言のまま頭を, 限り、線形の時間で."""
     for i in range(first, end - 1):
         is_bound = tuple(tokens[i].pos[1:3]) == ("非自立", "副詞可能")
+        is_bound = is_bound or (tokens[i].surface in _DAYS and tokens[i - 1].pos[0] == "連体詞")
         if is_bound or tokens[i].surface in ("場合", "限り", "まま"):
             opens_noun = tokens[i + 1].pos[0] in ("名詞", "接頭詞", "連体詞")
             is_suffix = tokens[i + 1].pos[1] in _BOUND
@@ -402,6 +429,8 @@ def is_question(tokens: Tokens, i: int) -> bool:
 
 _BOUND = frozenset({"接尾", "非自立", "副詞可能"})
 """Kinds of nouns that do not begin a noun phrase after a time or number."""
+_DAYS = word_set("時 とき 日 頃 ころ 朝 昼 夜 晩 夕方 年 月 週 春 夏 秋 冬 瞬間")
+"""Times after その, ある and the like."""
 _FREQUENCIES = word_set("普段 ふだん 通常 普通 毎日 毎朝 毎晩 毎週 毎年 毎月 いつも 大抵 たいてい")
 _DURATIONS = word_set("年間 日間 週間 時間 分間 秒間 か月間 ヶ月間")
 
@@ -424,7 +453,8 @@ def opens_with_adverbial(tokens: Tokens, first: int, end: int) -> bool:
         return False
     last, after = tokens[i - 1], tokens[i]
     if after.pos[1] == "読点":
-        return any(token.pos[1] != "数" for token in tokens[first:i])
+        is_list = i + 1 < end and tokens[i + 1].pos[1] == "数"  # 3、4本の笛
+        return not is_list or any(token.pos[1] != "数" for token in tokens[first:i])
     is_free_noun = after.pos[0] == "名詞" and after.pos[1] not in _BOUND
     opens_phrase = after.pos[0] in ("接頭詞", "連体詞") or is_free_noun
     is_time = _is_time(last) and (len(last.surface) > 1 or last.surface == "今")
@@ -459,6 +489,7 @@ def find_relative_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     g = sentence.governors[m]
     if g >= 0 and phrases[g].kind == "modifier" and not is_auxiliary(tokens, phrases[g].end):
         # 狐が布で覆われた箱を運ぶ: the fox may carry or be covered. A later subject decides it.
-        later = phrases[g + 1 : g + 8]
-        if not sentence.makes_noun_clause(g) and not any(one.kind == "subject" for one in later):
+        end = sentence.governors[g] if sentence.governors[g] >= 0 else len(phrases)
+        has_subject = any(phrase.kind == "subject" for phrase in phrases[g + 1 : end])
+        if not sentence.makes_noun_clause(g) and not has_subject:
             yield Doubt(RELATIVE, 0.3)

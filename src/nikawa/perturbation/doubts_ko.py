@@ -25,6 +25,7 @@ BETWEEN = "an adverbial is between them"
 RELATIVE = "the subject may be that of the relative clause"
 ADVERBIAL = "a time or another adverbial, no argument"
 COMPOUND = "the particle is part of a compound (에 대해)"
+PURPOSE = "the second phrase belongs to a clause of purpose"
 NOUN_CLAUSE = "the second phrase is a clause"
 
 # Topics.
@@ -127,6 +128,8 @@ def judge_link(sentence: Analysis, g: int, is_actor: bool) -> float:
     if phrase.kind != "and":
         return 1
     ending = tokens[phrase.last].form
+    if tokens[phrase.last].pos[0].startswith("J"):
+        return 0.4  # 넣지 않고는
     if ending.endswith(_REPORTS):
         return 0.3
     if ending in _CONDITIONS:
@@ -198,6 +201,10 @@ _COMPOUND_NOUNS = word_set(
 
 _UNITS = word_set("시 분 초 일 주 월 년 해")
 """Nouns of time only after a number; 일 is also work, 시 a city."""
+_DAYS = word_set(
+    "어제 오늘 내일 모레 그저께 어젯밤 지난주 지난달 지난해 작년 올해 내년 매일 매주 매년 매달 요즘 지금 최근 방금"
+)
+"""Times that are adverbs without a particle: 지난주 친구의 결혼식을."""
 _TIME_UNITS = word_set("년 월 일 시 분 번 차례 년대 세기 개월 주일")
 _OWN_SUBJECT = word_set(
     "크 많 적 좋 높 낮 강하 약하 길 짧 있 없 같 다르 필요 가능 부족 풍부 유명 넓 좁 깊 멀 가깝"
@@ -215,6 +222,8 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(BETWEEN, 0.2)
     if not is_topic and k + 1 < m and has_own_subject(sentence, k):
         yield Doubt(RELATIVE, 0.4)
+    if g >= 0 and is_purpose(tokens[phrases[g].first : phrases[g].end]):
+        yield Doubt(PURPOSE, 0.35)
     if noun.pos[0] == "ETN":
         yield Doubt(NOUN_CLAUSE, 0.1)  # 어머니가 돌아오시기를
     if mark != "eul":
@@ -238,6 +247,15 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(QUOTATION, 0.3)  # 그가 학교에 간다고 말했다
 
 
+def is_purpose(predicate: Tokens) -> bool:
+    """Whether a predicate is a purpose, a cause or a time: 구하기 위해, 오기 전에."""
+    forms = [token.form for token in predicate]
+    return any(
+        token.pos[0] == "ETN" and forms[i + 1 : i + 2] in (["위하"], ["때문"], ["전"])
+        for i, token in enumerate(predicate)
+    )
+
+
 def is_counted(tokens: Tokens, i: int) -> bool:
     """Whether a number is before token i: 세 시, 2016년."""
     return i > 0 and tokens[i - 1].pos[0] in ("SN", "NR", "MM")
@@ -246,6 +264,11 @@ def is_counted(tokens: Tokens, i: int) -> bool:
 def opens_with_time(tokens: Tokens, first: int, end: int) -> bool:
     """Whether a date or a number of times is alone before the noun: 2016년 1월 한국에서, 여러 번 몸을."""
     i = first
+    words = [token.form for token in tokens[first : first + 3]]
+    if words[0] in _DAYS:
+        i += 1
+    elif words[0] == "지나" and words[-1] in ("주", "달", "해"):
+        i += 3
     while i + 1 < end and is_counted(tokens, i + 1) and tokens[i + 1].form in _TIME_UNITS:
         if tokens[i].pos[0] == "SN" and tokens[i + 1].form == "번":
             return False  # 8080번 포트

@@ -170,7 +170,7 @@ class Sentence(Analysis):
         for i in range(m + 1, end):
             if self.edges.holds_predicate(i):
                 return ""
-            if self.phrases[i].mark == "が" and not self.is_adjective(i + 1):
+            if self.phrases[i].mark in ("が", "は") and not self.is_adjective(i + 1):
                 return "another subject follows"
         return ""
 

@@ -22,6 +22,7 @@ from nikawa.perturbation._particles import (
     Clause,
     Doubt,
     make_perturbations,
+    word_set,
 )
 from nikawa.perturbation.base import Stretch, Tokens
 from nikawa.perturbation.doubts_ko import RELATIVE, find_phrase_doubts, find_topic_doubts
@@ -42,6 +43,10 @@ from nikawa.text.conjugation_ko import attach
 
 _SENTENCE_ADVERBS = frozenset({"만약", "만일", "가령", "혹시", "설령", "물론", "사실", "아마"})
 """Said of the whole clause: they stay in front of it, whether Kiwi takes them for nouns or not."""
+_RELATIONAL = word_set(
+    "있 없 같 다르 가깝 멀 많 적 크 작 좋 비슷 유사 필요 가능 적합 민감 취약 능 가득 유리 불리 익숙 유명 중요 충실 지나 높 낮"
+)
+"""Adjectives that may have a phrase of their own."""
 _INSIDE_RELATIVE = ("subject", "argument", "case", "of", "list", "modifier", "adverb", "bare")
 
 
@@ -95,6 +100,8 @@ class Sentence(Analysis):
             if phrase.kind in ("argument", "case", "subject", "topic"):
                 inside = self._find_relative(m)
                 if inside is not None and (is_topic or not self.phrases[inside].acts):
+                    if phrase.kind != "subject" and not self._takes_phrases(inside):
+                        return None  # 평론가들로부터 다양한 반응을 받았다
                     m = inside + 1
                     continue
                 if phrase.kind != "argument" or phrase.mark != case or phrase.comma:
@@ -107,6 +114,12 @@ class Sentence(Analysis):
                 against = RELATIVE
             m += 1
         return None
+
+    def _takes_phrases(self, g: int) -> bool:
+        """Whether the modifier g may have a phrase of its own: 숲에 있는, not 다양한."""
+        words = self.tokens[self.phrases[g].first : self.phrases[g].end]
+        is_adjective = any(token.pos[0] in ("VA", "XSA") for token in words)
+        return not is_adjective or any(token.form in _RELATIONAL for token in words)
 
     def _subject_follows(self, g: int) -> bool:
         """Whether another subject is between predicate g and the next one: 경찰이 행방을 쫓는 남자를 주민이 봤다."""

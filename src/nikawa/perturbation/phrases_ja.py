@@ -227,6 +227,10 @@ def is_time_noun(tokens: Tokens, i: int) -> bool:
     return noun.surface in TIME_COUNTERS and i > 0 and tokens[i - 1].pos[1] == "数"
 
 
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+"""Brackets that IPADIC takes for nouns."""
+
+
 class Edges:
     """The left edges of subject phrases within one analysis: what a rewrite moves or passes over
     begins there.
@@ -238,9 +242,9 @@ class Edges:
         """For each token the innermost bracket still open after it, or -1."""
         stack: list[int] = []
         for i, token in enumerate(tokens):
-            if token.pos[1] == "括弧開":
+            if token.pos[1] == "括弧開" or token.surface in _OPENING:
                 stack.append(i)
-            elif token.pos[1] == "括弧閉" and stack:
+            elif (token.pos[1] == "括弧閉" or token.surface in _CLOSING) and stack:
                 stack.pop()
             self.open.append(stack[-1] if stack else -1)
 
@@ -297,21 +301,25 @@ class Edges:
             return phrase.comma or not is_predicate_between or is_conditional
         if phrase.kind == "modifier":
             return phrase.comma
+        if phrase.kind == "case" and self.tokens[phrase.last].surface == "は":
+            return True  # 私には父が
         if phrase.kind == "link":
             return self._is_conjunction(i)
         if phrase.kind == "subject":
             return not phrase.comma and (phrase.mark == "は" or not is_predicate_between)
-        return phrase.comma and self._pauses(phrase)
+        return phrase.comma and self._pauses(i)
 
-    def _pauses(self, phrase: Phrase) -> bool:
-        """Whether a comma after the phrase sets it apart: 昨日、 and 庭で、 but not 赤、青の.
+    def _pauses(self, i: int) -> bool:
+        """Whether a comma after phrase i sets it apart: 昨日、 and 庭で、 but not 赤、青の.
 
         A full stop always does.
         """
-        if self.tokens[phrase.end].surface in STOPS:
+        phrase = self.phrases[i]
+        if phrase.kind != "list" or self.tokens[phrase.end].surface in STOPS:
             return True
-        if phrase.kind != "list":
-            return True
+        is_action = "サ変接続" in self.tokens[phrase.last].pos[1:3]
+        if is_action and i and self.phrases[i - 1].mark in ("を", "に"):
+            return True  # 存続を嘆願、
         is_question = self.tokens[phrase.last].surface == "か"  # 幸か不幸か、
         return is_question or is_time_noun(self.tokens, phrase.last)
 

@@ -68,6 +68,10 @@ _RESULTS = word_set(
     "남 죽 마르 젖 익 썩 얼 녹 식 늙 낡 되 당하"
 )
 """Verbs that say how a thing is: their subject is the noun after them."""
+_DEMONSTRATIVES = frozenset(
+    {"이러하", "그러하", "저러하", "어떠하", "이렇", "그렇", "저렇", "어떻"}
+)
+"""Adjectives that point and have no phrases of their own: 이러한 상황."""
 _TRANSITIVE = frozenset({"가지", "던지", "만지", "지"})
 """Verbs in 지 that are no such passives (깨지다, 버려지다)."""
 
@@ -139,6 +143,8 @@ def close_phrase(tokens: Tokens, first: int, i: int) -> Phrase | None:
         is_adverb = tag == "EC" and tokens[i].form == "게" and tokens[i - 1].pos[0] in ("VA", "XSA")
         if is_adverb:
             return Phrase(first, i + 1, "adverb")  # 빠르게
+        if tag == "ETM" and i - first == 1 and tokens[first].form in _DEMONSTRATIVES:
+            return Phrase(first, i + 1, "modifier")
         acts = tag == "ETM" and _acts(tokens[first : i + 1])
         return Phrase(first, i + 1, _PREDICATE_ENDS[tag], acts=acts, predicate=True)
     if tag in _WORDS and not (tag == "MAG" and after.startswith(("J", "XS", "VCP"))):
@@ -159,6 +165,10 @@ def close_with_particles(tokens: Tokens, first: int, i: int) -> Phrase:
     tag, form = tokens[i].pos[0], tokens[i].form
     kind: Kind = "case"
     mark = ""
+    after = tokens[i + 1].form if i + 1 < len(tokens) else ""
+    is_clause = start > first and tokens[start - 1].pos[0] == "EC"
+    if is_clause and after not in ("아니", "안", "되", "좋", "괜찮"):  # 하여서는 아니 된다
+        return Phrase(first, i + 1, "and", predicate=True)  # 넣지 않고는
     has_noun = start > first and _is_nominal(tokens[start - 1])
     if tag in ("JKG", "JC"):
         kind = "of" if tag == "JKG" else "list"

@@ -44,6 +44,10 @@ OBJECT_VERBS = word_set("""
 """)
 """Stems of verbs that take an object with 을/를."""
 
+OBJECT_VERBS |= word_set(
+    "보 튀기 찌 부치 무치 절이 헹구 다리 꿰매 듣 마시 뒤집 우리 재우 빻 갈 다지"
+)
+
 OBJECT_NOUNS = word_set("""
 가공 가동 가장 각색 간직 간행 갈음 감당 감독 감상 감시 감안 감지 감행 강요 강제 강조 강타 강행 강화
 개국 개량 개발 개방 개선 개설 개시 개원 개정 개조 개척 개최 개편 갱신 거듭 거래 거론 거부 거절 거행
