@@ -164,10 +164,12 @@ def test_a_budget_holds_for_all_processes(
     words = ("--seeds", "3", "--set", "temperature=1", "--set", "budget=9", "--workers", "3")
     stopped = run(only_dev, *words)
     assert stopped.returncode != 0
-    # The test requests are shorter than the 400 bytes that this server bills as tokens. A process
-    # that starts late may send one when little of the budget is left.
+    # This server bills 400 tokens for a test request that has fewer bytes, which no budget can
+    # foresee. A process that starts late may send one when little of the budget is left.
     sizes = [len(json.dumps(r, ensure_ascii=False).encode()) for r in server.requests]
-    excess = sum(max(0.0, 0.4 - size / 1000) for size in sizes)
+    limits = [r["max_tokens"] for r in server.requests]
+    foreseen = [(size + limit) / 1000 for size, limit in zip(sizes, limits, strict=True)]
+    excess = sum(max(0.0, 0.402 - cost) for cost in foreseen)
     assert 4 < server.billed <= 9 + excess
 
 
