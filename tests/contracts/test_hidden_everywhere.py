@@ -97,7 +97,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "data card": [case("data card in/copy --say licence=CC0-1.0 --overwrite")],
     # Records are refused: whoever imports a table has all that it holds.
-    "data import": [case("data import in/nli-test.jsonl --out imported", 2, "records already")],
+    "data import": [case("data import in/nli-test.jsonl --out imported", 2, "already contains records")],
     "data export": [
         case(f"data export in/{name} --to {form} --out {name}-{form}")
         for name in ("nli", "sts", "reading", "ner", "kids")
@@ -162,7 +162,7 @@ CASES: dict[str, list[Case]] = {
         case("score in/nli:test in/answers.jsonl --confusion"),
         case("score in/sts:test in/numbers.jsonl --json"),
         case("score in/kids in/answers.jsonl --json --partial", None),
-        case("score in/nli-test.jsonl in/answers.jsonl", 0, "10 hidden and left out"),
+        case("score in/nli-test.jsonl in/answers.jsonl", 0, "10 hidden and skipped"),
     ],
     "compare": [
         case("compare a=in/answers.jsonl b=in/others.jsonl --task in/nli --split test --rounds 100 --json"),

@@ -210,9 +210,7 @@ def plan_columns(tables: Sequence[FlatTable], options: ImportOptions) -> ColumnP
         what = f"no kind of task has the fields {list_names(stated)}"
         raise BadInput(what, cure="docs/import.md lists the fields of each kind")
     if any(column.partition(".")[0] == "inputs" for column in columns):
-        cure = (
-            "nikawa data check reads it; nikawa data card writes the card of a folder of such files"
-        )
+        cure = "do not import it: pass it to nikawa data check, or its folder to nikawa data card"
         raise BadInput("already contains records", file=file, cure=cure)
     meta_names = {name: key for table in tables for name, key in table.meta_names.items()}
     plans = [fill_fields(kind, columns, options, file, meta_names) for kind in kinds]
