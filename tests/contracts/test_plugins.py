@@ -196,7 +196,7 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "[nikawa.metrics]\nmine = twice_plug\n")
     (tmp_path / "twice_plug.py").write_text("from nikawa.metrics.accuracy import METRICS\n")
     last = run_python(KINDS["metric"].names, tmp_path).stderr.splitlines()[-1]
-    assert "the metric 'accuracy' is registered twice; rename one of the two, or" in last
+    assert "the metric 'accuracy' is registered twice; rename one of them, or" in last
 
 
 def test_starting_up_reads_no_entry_points() -> None:

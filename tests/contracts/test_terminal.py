@@ -349,7 +349,7 @@ def test_too_little_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(verb, "print_table", fail)
     done = said(tmp_path, "tasks mini-ja")
     assert (done.status, done.out) == (1, "")
-    assert re.fullmatch("nikawa: there is not enough memory .*\n", done.err)
+    assert re.fullmatch("nikawa: out of memory; .*\n", done.err)
 
 
 def test_logs_and_warnings_are_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
