@@ -79,12 +79,14 @@ def data(tmp_path: Path) -> Path:
 def run(nikawa: Nikawa, *words: str) -> dict[str, Any]:
     done = nikawa("run", *words, "--workers", "1", "--json")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
 
 
 def read_spec(runs: Path) -> dict[str, Any]:
     (path,) = runs.rglob("run.json")
-    return json.loads(path.read_bytes())
+    spec: dict[str, Any] = json.loads(path.read_bytes())
+    return spec
 
 
 def test_several_datasets_are_joined_for_training(

@@ -25,7 +25,7 @@ DATASET = Benchmark(
         description="9,840 pairs of English sentences with an inference label and a relatedness from 1 to 5.",
         source="captions of Flickr photographs and of video clips, rewritten by rule",
         problems=(
-            "The published file was not at hand when this reader was written: it follows the published layout, which SICK-NL and SICK-BR share.",
+            "The published file was not available when this reader was written: it follows the published layout, which SICK-NL and SICK-BR share.",
             "SICK-NL and SICK-BR have 9,840 pairs and JSICK 9,927: jsick-en has the English pairs that JSICK was translated from.",
         ),
     ),

@@ -75,7 +75,7 @@ DATASET = Benchmark(
         workers_are="none",
         source="SNLI (captions of Flickr photographs; hypotheses written by workers), translated by machine",
         problems=(
-            "The published files were not at hand when this reader was written: it follows the published layout.",
+            "The published files were not available when this reader was written: it follows the published layout.",
             "The training sentences are machine translations, filtered by a BLEU threshold of 0.1.",
             "The words are joined; a blank stays between two Latin words or numbers only.",
         ),

@@ -28,7 +28,7 @@ DATASET = Benchmark(
         workers_are="none",
         source="the Open American National Corpus and other sources in ten genres; hypotheses written by workers",
         problems=(
-            "The published files were not at hand when this reader was written: it follows the published layout.",
+            "The published files were not available when this reader was written: it follows the published layout.",
             "A pair whose label is - has no gold; models neither learn from it nor are scored on it.",
             "The labels of the test sets are not published: dev has the genres of train, dev-mismatched other ones.",
         ),

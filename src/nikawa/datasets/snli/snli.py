@@ -25,7 +25,7 @@ DATASET = Benchmark(
         workers_are="none",
         source="captions of Flickr photographs; hypotheses written by workers",
         problems=(
-            "The published files were not at hand when this reader was written: it follows the published layout.",
+            "The published files were not available when this reader was written: it follows the published layout.",
             "A pair whose label is - has no gold; models neither learn from it nor are scored on it.",
         ),
     ),
