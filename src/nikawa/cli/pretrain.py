@@ -56,6 +56,13 @@ def pretrain(
             help="tiny, mini or small.", autocompletion=complete_from("tiny", "mini", "small")
         ),
     ] = "mini",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="masked (an encoder) or causal (a language model for --model lm:FOLDER).",
+            autocompletion=complete_from("masked", "causal"),
+        ),
+    ] = "masked",
     tokenizer: Annotated[
         str,
         typer.Option(
@@ -147,7 +154,7 @@ def pretrain(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a small Japanese or Korean encoder: clean text, learn a vocabulary, pack, train. Resumes after an interruption."""
+    """Train a small Japanese or Korean encoder or language model: clean text, learn a vocabulary, pack, train. Resumes after an interruption."""
     from nikawa.errors import BadInput
     from nikawa.pretrain.job import PretrainOptions
     from nikawa.pretrain.job import pretrain as run
@@ -160,6 +167,7 @@ def pretrain(
     options = PretrainOptions(
         language=language,
         size=size,
+        objective=objective,
         tokenizer=tokenizer,
         vocabulary=vocabulary,
         steps=steps,
@@ -306,9 +314,10 @@ def show_stage(stage: str, report: PretrainReport) -> None:
             f"{report.model['pieces_a_second']:,} tokens per second on {report.model['device']}"
         )
         if report.model.get("heldout") is not None:
+            tokens = "next" if report.model["settings"].get("objective") == "causal" else "masked"
             echo(
                 f"Held-out loss {report.model['heldout']:.3f} (token frequencies alone: {report.model['unigram']:.3f}), "
-                f"masked tokens predicted correctly {report.model['accuracy']:.1%}"
+                f"{tokens} tokens predicted correctly {report.model['accuracy']:.1%}"
             )
         else:
             echo("No loss on held-out text: there is too little or no held-out text")

@@ -1,5 +1,4 @@
-"""Batches to learn from: windows of a packed stream, and whole words masked in them, drawn where
-holds the data.
+"""Batches to learn from: windows of a packed stream, drawn on the device that holds it.
 
 The order of a round over the text, and where its windows begin, come from (seed, length, round)
 alone, so any step can be looked up without the ones before it.
@@ -8,6 +7,8 @@ Every word of a window gets a number from (seed, step, place) and the words of t
 are predicted until a fixed count of tokens is reached; a word that would not fit whole is left out.
 Of the chosen tokens 80% become [MASK], 10% another token, 10% stay (Devlin et al. 2019). Nothing is
 remembered between steps: a resumed training draws the same.
+
+A causal model predicts the next token of every window instead.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
+from nikawa.pretrain.settings import TrainSettings
 
 MAX_DRAW = 0xFFFF_FFFF
 _CHOICE, _FATE, _OTHER = 0x1F12_3BB5, 0x3C6E_F372, 0x5A1D_4C27
@@ -41,17 +43,18 @@ class MaskVocabulary:
 
 
 @dataclass(frozen=True)
-class MaskedBatch:
+class Batch:
     """A batch ready to be learned.
 
     `at` are flat places, `weight` 0 where a row has fewer tokens to predict.
     """
 
     ids: Any
-    """Windows with words hidden."""
+    """Windows, with words hidden where masked words are predicted."""
     at: Any
+    """None: every place predicts."""
     gold: Any
-    """The original tokens at these places."""
+    """The tokens to predict at these places."""
     weight: Any
 
 
@@ -113,7 +116,7 @@ def cut_windows(
 
 def mask_words(
     ids: Any, begins: Any, step: Any, vocabulary: MaskVocabulary, *, seed: int, share: float
-) -> MaskedBatch:
+) -> Batch:
     """Choose and hide words of windows `ids` whose words begin where `begins` is true.
 
     `step` is a tensor with the number of the step, so that a captured graph draws again each time;
@@ -136,12 +139,43 @@ def mask_words(
     other_or_same = torch.where(fate < int(0.9 * MAX_DRAW), other, ids)
     hidden = torch.where(fate < int(0.8 * MAX_DRAW), vocabulary.mask, other_or_same)
     at = (order.indices[:, :count] + places[:, :1]).reshape(-1)
-    return MaskedBatch(
+    return Batch(
         ids=torch.where(chosen, hidden, ids),
         at=at,
         gold=ids.reshape(-1)[at],
         weight=inside.reshape(-1).float(),
     )
+
+
+def shift_tokens(ids: Any) -> Batch:
+    """Let every place of windows `ids` predict the token after it.
+
+    The marks at both ends of a window are no text: neither what follows the first nor the last is
+    predicted.
+    """
+    import torch
+
+    weight = torch.ones(ids.shape, device=ids.device)
+    weight[:, 0] = 0
+    weight[:, -2:] = 0
+    gold = torch.roll(ids, -1, dims=1)
+    return Batch(ids=ids, at=None, gold=gold.reshape(-1), weight=weight.reshape(-1))
+
+
+def draw_batch(
+    stream: Any,
+    starts: Any,
+    length: int,
+    step: Any,
+    vocabulary: MaskVocabulary,
+    settings: TrainSettings,
+    seed: int,
+) -> Batch:
+    """The windows that begin at `starts`, as the objective of the settings needs them."""
+    ids, begins = cut_windows(stream, starts, length, vocabulary)
+    if settings.is_causal:
+        return shift_tokens(ids)
+    return mask_words(ids, begins, step, vocabulary, seed=seed, share=settings.mask)
 
 
 def count_masked(length: int, share: float) -> int:

@@ -1,4 +1,4 @@
-"""A finished encoder: its figures, its card, and the folder with them and the weights.
+"""A finished encoder or causal model: its figures, its card, and the folder with them and the weights.
 
 The card describes the encoder, its sources, its quality, its limits, and
 the command that makes it again.
@@ -21,8 +21,11 @@ from nikawa.io.json import read_json
 from nikawa.io.lines import read_bytes
 from nikawa.pretrain.corpus import LANGUAGE_NAMES
 from nikawa.pretrain.settings import MAX_INPUT_TOKENS, TrainSettings, find_size
+from nikawa.pretrain.tokenizer import load_tokenizer, save_causal_tokenizer
 
 CONFIG_FILE, CARD_FILE, FIGURES_FILE = "config.json", "README.md", "pretraining.json"
+GENERATION_FILE = "generation_config.json"
+"""Of causal models."""
 TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -107,7 +110,7 @@ def write_model(
     out.mkdir(parents=True, exist_ok=True)
     recover(out, CONFIG_FILE)
     refuse_existing(out / CONFIG_FILE, overwrite)
-    names = {CONFIG_FILE, CARD_FILE, FIGURES_FILE, *TOKENIZER_FILES}
+    names = {CONFIG_FILE, GENERATION_FILE, CARD_FILE, FIGURES_FILE, *TOKENIZER_FILES}
     names |= {path.name for path in out.glob("model*.safetensors*")}
     replaced = [name for name in names if (out / name).is_file()]
     with staged_files(out, replaced, CONFIG_FILE) as place:
@@ -115,6 +118,8 @@ def write_model(
         for name in TOKENIZER_FILES:
             if (tokenizer / name).is_file():
                 (place / name).write_bytes((tokenizer / name).read_bytes())
+        if figures.settings.is_causal:
+            save_causal_tokenizer(load_tokenizer(tokenizer), place)
         formatted = msgspec.json.format(msgspec.json.encode(figures))
         (place / FIGURES_FILE).write_bytes(formatted + b"\n")
         (place / CARD_FILE).write_text(render_card(facts, figures), encoding="utf-8")
@@ -167,13 +172,16 @@ def read_credits(path: Path) -> str:
 
 def render_card(facts: CardFacts, figures: Figures) -> str:
     """The card as Markdown, with the front matter that model hubs read."""
-    model = f"encoder:{facts.folder or facts.name}"
+    causal = figures.settings.is_causal
+    model = f"{'lm' if causal else 'encoder'}:{facts.folder or facts.name}"
+    loader = "AutoModelForCausalLM" if causal else "AutoModel"
+    kind = "model" if causal else "encoder"
     task = f"mini-{facts.language}-nli"
     use = f"""## Use
 
     {shlex.join(["nikawa", "run", "--tasks", task, "--model", model])}
 
-Any other task works too. With transformers, use `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)`. This command made the encoder:
+Any other task works too. With transformers, use `{loader}.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)`. This command made the {kind}:
 
     {facts.command}
 """
@@ -185,12 +193,14 @@ Any other task works too. With transformers, use `AutoModel.from_pretrained(FOLD
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     training = f"## Training\n\n| what | value |\n|---|---|\n{table}\n"
-    return "\n".join((_render_start(facts, figures), use, training, _render_end(facts)))
+    return "\n".join((_render_start(facts, figures), use, training, _render_end(facts, figures)))
 
 
 def card_matches(card: str, facts: CardFacts, figures: Figures) -> bool:
     """Whether a card, perhaps of an earlier version, has the owner's facts: name, licence, sources."""
-    return card.startswith(_render_start(facts, figures)) and card.endswith(_render_end(facts))
+    return card.startswith(_render_start(facts, figures)) and card.endswith(
+        _render_end(facts, figures)
+    )
 
 
 def _render_start(facts: CardFacts, figures: Figures) -> str:
@@ -198,17 +208,21 @@ def _render_start(facts: CardFacts, figures: Figures) -> str:
     licence = f"license: {facts.licence}\n" if facts.licence else ""
     size = find_size(figures.settings.size)
     language = LANGUAGE_NAMES.get(facts.language, facts.language)
+    causal = figures.settings.is_causal
+    purpose, family = ("text-generation", "llama") if causal else ("fill-mask", "modernbert")
+    kind = "language model" if causal else "encoder"
+    architecture = "LlamaForCausalLM" if causal else "ModernBertForMaskedLM"
     return f"""---
 language: {facts.language}
 {licence}library_name: transformers
-pipeline_tag: fill-mask
-tags: [nikawa, modernbert]
+pipeline_tag: {purpose}
+tags: [nikawa, {family}]
 ---
 
 # {facts.name}
 
-A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size.layers} layers of {size.width}, {size.heads} heads,
-{figures.vocabulary:,} tokens, inputs of up to {MAX_INPUT_TOKENS} tokens), a plain `ModernBertForMaskedLM`.
+A {language} {kind} of {figures.parameters / 1e6:.1f} million parameters ({size.layers} layers of {size.width}, {size.heads} heads,
+{figures.vocabulary:,} tokens, inputs of up to {MAX_INPUT_TOKENS} tokens), a plain `{architecture}`.
 """
 
 
@@ -221,6 +235,10 @@ def _training_rows(figures: Figures) -> list[tuple[str, str]]:
         f"{share:.0%} at {length}" for length, share in settings.lengths if share > 0
     )
     rate = f"{settings.rate():g}, {settings.schedule}, warm-up {settings.warmup:.0%}"
+    objective = f"whole-word masking, {settings.mask:.0%} of the tokens"
+    if settings.is_causal:
+        objective = "next token, documents apart"
+    kind = "next" if settings.is_causal else "masked"
     device = figures.device
     if figures.threads:
         device += f", {figures.threads} thread{'s' * (figures.threads > 1)}"
@@ -228,7 +246,7 @@ def _training_rows(figures: Figures) -> list[tuple[str, str]]:
         ("text", f"{figures.text_pieces:,} tokens"),
         ("trained on", f"{trained:,} tokens ({times:.1f} times the text)"),
         ("steps", f"{figures.steps:,} of {settings.batch:,} tokens; {shares}"),
-        ("objective", f"whole-word masking, {settings.mask:.0%} of the tokens"),
+        ("objective", objective),
         ("learning rate", rate),
         ("device", device),
         ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} tokens per second"),
@@ -237,8 +255,8 @@ def _training_rows(figures: Figures) -> list[tuple[str, str]]:
         rows.append(("share of the GPU's peak", f"{figures.share_of_peak:.1%}"))
     if figures.heldout is not None and figures.accuracy is not None:
         baseline = "" if figures.unigram is None else f" ({figures.unigram:.3f} by frequency alone)"
-        rows.append(("held-out loss on masked tokens", f"{figures.heldout:.3f} nats{baseline}"))
-        rows.append(("held-out masked tokens predicted correctly", f"{figures.accuracy:.1%}"))
+        rows.append((f"held-out loss on {kind} tokens", f"{figures.heldout:.3f} nats{baseline}"))
+        rows.append((f"held-out {kind} tokens predicted correctly", f"{figures.accuracy:.1%}"))
     return [*rows, *(("note", note) for note in figures.notes)]
 
 
@@ -281,13 +299,18 @@ def _format_cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else ""
 
 
-def _render_end(facts: CardFacts) -> str:
+def _render_end(facts: CardFacts, figures: Figures) -> str:
     """The limits and, where there is a file of sources, the credits."""
+    use = "Use it for fine-tuning and studies; it does not compete with large models."
+    skill = "It fills gaps and reads text. It does not write text. Do not rely"
+    if figures.settings.is_causal:
+        use = "Use it for studies; it does not compete with large models."
+        skill = "It continues text and follows no instruction. Do not rely"
     notes = "".join(f"- {note}\n" for note in facts.notes)
     limits = f"""## Limits
 
-- It is small and was trained for minutes on little text. Use it for fine-tuning and studies; it does not compete with large models.
-- It fills gaps and reads text. It does not write text. Do not rely on anything it predicts about people or facts.
+- It is small and was trained for minutes on little text. {use}
+- {skill} on anything it predicts about people or facts.
 - It repeats the biases of its sources. Personal data was replaced by rules, which miss some.
 {notes}"""
     if facts.sources is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.pretrain.batches import MaskVocabulary, WindowOrder, cut_windows, mask_words
+from nikawa.pretrain.batches import MaskVocabulary, WindowOrder, draw_batch
 from nikawa.pretrain.network import Network
 from nikawa.pretrain.packing import Pack, join_stream
 from nikawa.pretrain.settings import TrainSettings
@@ -30,7 +30,7 @@ class HeldoutEvaluator:
 
         self.pack, self.vocabulary, self.settings = pack, vocabulary, settings
         # not fused: compiling for a few evaluations does not pay
-        self.network = Network(network.model, network.low)
+        self.network = type(network)(network.model, network.low)
         device = next(network.model.parameters()).device
         on_gpu = device.type == "cuda"
         self.tokens = min(pack.tokens, MAX_TOKENS_ON_GPU if on_gpu else MAX_TOKENS_ON_CPU)
@@ -39,7 +39,7 @@ class HeldoutEvaluator:
         self.stream = torch.from_numpy(stream).to(device)
 
     def evaluate(self, length: int) -> tuple[float, float]:
-        """The mean loss of masked tokens, and the share of them that is predicted right."""
+        """The mean loss of predicted tokens, and the share of them that is predicted right."""
         import torch
 
         length = min(length, len(self.stream) + 2)  # a short text is read in one window
@@ -57,10 +57,10 @@ class HeldoutEvaluator:
         """Sums of the losses, of the right predictions and of all predictions."""
         import torch
 
-        ids, begins = cut_windows(self.stream, starts, length, self.vocabulary)
         step = torch.tensor(number, device=starts.device)
-        share = self.settings.mask
-        batch = mask_words(ids, begins, step, self.vocabulary, seed=MASK_SEED, share=share)
+        batch = draw_batch(
+            self.stream, starts, length, step, self.vocabulary, self.settings, MASK_SEED
+        )
         states = self.network.states(batch.ids)
         losses, logits = self.network.predict(states, batch.at, batch.gold)
         right = (logits.argmax(dim=-1) == batch.gold) * batch.weight

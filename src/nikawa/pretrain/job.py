@@ -1,4 +1,4 @@
-"""Pre-train an encoder, in stages that are each done once: text, vocabulary, pack, model.
+"""Pre-train an encoder or a small language model, in stages that are each done once: text, vocabulary, pack, model.
 
 A killed run resumes with the stage it was in. `only` ends after a stage, so that text can
 be prepared on one machine and an encoder trained on another, with nothing but the folder carried
@@ -48,7 +48,13 @@ from nikawa.pretrain.prepare import (
     PrepareOptions,
     prepare,
 )
-from nikawa.pretrain.settings import CPU_BATCH, TrainSettings, check_seed, check_settings
+from nikawa.pretrain.settings import (
+    CPU_BATCH,
+    OBJECTIVES,
+    TrainSettings,
+    check_seed,
+    check_settings,
+)
 from nikawa.pretrain.stages import (
     PACK,
     STATE,
@@ -91,6 +97,8 @@ class PretrainOptions(Record, frozen=True, kw_only=True):
     """`ja` or `ko`."""
     size: str = "mini"
     """A name of `settings.SIZES`."""
+    objective: str = "masked"
+    """`masked` trains an encoder, `causal` a language model."""
     tokenizer: str = "morphemes"
     """`characters`, `subwords` or `morphemes`."""
     vocabulary: int = 0
@@ -152,6 +160,8 @@ def check_options(options: PretrainOptions) -> None:
     installed, no such device.
     """
     check_language(options.language)
+    if options.objective not in OBJECTIVES:
+        raise unknown("objective", options.objective, OBJECTIVES)
     check_vocabulary(options.tokenizer, options.vocabulary)
     if options.only and options.only not in STAGES_TO_END_AFTER:
         raise unknown("stage", options.only, STAGES_TO_END_AFTER)
@@ -193,6 +203,8 @@ def training_settings(options: PretrainOptions) -> TrainSettings:
         seed=options.seed,
         device=options.device,
     )
+    if options.objective == "causal":
+        settings = msgspec.structs.replace(settings, objective="causal")
     return msgspec.structs.replace(settings, batch=options.batch) if options.batch else settings
 
 
@@ -215,6 +227,7 @@ def format_command(
     values: list[tuple[str, Any, Any]] = [
         ("language", options.language, ""),
         ("size", options.size, ""),
+        ("objective", options.objective, "masked"),
         ("tokenizer", options.tokenizer, ""),
         ("vocabulary", options.vocabulary, 0),
         ("steps", steps, 0),
@@ -307,7 +320,9 @@ class _Job:
         self.text_folder = self.stages.folder(TEXT)
         self.segmenter = options.segmenter or DEFAULTS[options.language]
         # Japanese has no blanks: a segmenter finds words. Korean words are what blanks part.
-        self.word_segmenter = self.segmenter if options.language == "ja" else ""
+        # Without whole-word masking, words do not matter.
+        needs_words = options.language == "ja" and options.objective == "masked"
+        self.word_segmenter = self.segmenter if needs_words else ""
         self.text_key = self.vocabulary_key = ""
         self.model: dict[str, Any] | None = None
         self.stages_reached = 0

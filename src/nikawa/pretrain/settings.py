@@ -18,6 +18,9 @@ from nikawa.errors import BadInput, unknown
 MAX_INPUT_TOKENS = 512
 """Tokens of the longest input: the longest contexts of reading tasks with their question."""
 ROTARY_BASE = 10_000.0
+NORM_EPSILON = 1e-5
+"""Added to the mean square in the normalisation of causal models."""
+OBJECTIVES = ("masked", "causal")
 EMBEDDING_MULTIPLE = 64
 """Rows of the embedding are a multiple of this, as matrix units like it; the tail stands for no
 token."""
@@ -44,7 +47,11 @@ class Size(msgspec.Struct, frozen=True):
         return self.body() + rows * self.width + rows + self.width**2 + scales
 
     def operations(self, length: int, vocabulary: int, share: float) -> float:
-        """Floating-point operations of learning one token: forward once, backward twice."""
+        """Floating-point operations of learning one token: forward once, backward twice.
+
+        `share` of the tokens are predicted. A causal model computes the masked half of the attention
+        too, and its head is a little smaller.
+        """
         attention = 2 * self.layers * self.width * length
         head = share * (self.width**2 + self.width * pad_vocabulary(vocabulary))
         return 6 * (self.body() + attention + head)
@@ -96,6 +103,29 @@ def make_config(size: Size, vocabulary: int, special: dict[str, int]) -> Any:
     )
 
 
+def make_causal_config(size: Size, vocabulary: int, special: dict[str, int]) -> Any:
+    """The configuration of a causal model: Llama with one head of keys per head.
+
+    [SEP] ends a document and begins the next one, so it is both the first and the last token.
+    """
+    from transformers import LlamaConfig
+
+    return LlamaConfig(
+        vocab_size=pad_vocabulary(vocabulary),
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=size.inner,
+        max_position_embeddings=MAX_INPUT_TOKENS,
+        rope_parameters={"rope_type": "default", "rope_theta": ROTARY_BASE},
+        rms_norm_eps=NORM_EPSILON,
+        tie_word_embeddings=True,
+        pad_token_id=special["pad"],
+        bos_token_id=special["sep"],
+        eos_token_id=special["sep"],
+    )
+
+
 NOT_IN_KEY = ("minutes", "device", "compile", "looks", "checkpoint_seconds")
 """Settings that change how the work is done, not its result: a checkpoint is resumed whatever they
 are."""
@@ -110,6 +140,9 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The defaults suit a minute to an hour of one GPU."""
 
     size: str = "mini"
+    objective: Literal["causal"] | msgspec.UnsetType = msgspec.UNSET
+    """`causal`: predict the next token. Unset: predict masked words; settings stored before there was a
+    choice have the same bytes."""
     steps: int = 0
     minutes: float = 0.0
     """Instead of steps: as many as fit into this time, counted once at the start and kept."""
@@ -141,6 +174,11 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
     looks: int = 10
     """How often the model is evaluated on held-out text."""
     checkpoint_seconds: float = 60.0
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether the model predicts the next token."""
+        return self.objective == "causal"
 
     def rate(self) -> float:
         """The peak of the learning rate."""

@@ -1,4 +1,4 @@
-"""One step of training: cut windows, mask, forward, backward, clip, update.
+"""One step of training: cut windows, mask or shift, forward, backward, clip, update.
 
 On a GPU it is captured once for each length. Everything a step needs is on the device and is
 counted there, so replaying the captured graph is all the host does. The rate rises over the warm-up
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.pretrain.batches import MaskVocabulary, WindowOrder, cut_windows, mask_words
+from nikawa.pretrain.batches import MaskVocabulary, WindowOrder, draw_batch
 from nikawa.pretrain.network import Network
 from nikawa.pretrain.settings import TrainSettings
 
@@ -93,9 +93,10 @@ class TrainingSteps:
         """
         starts = self._starts[length].index_select(0, self._row)[0]
         starts = starts if rows is None else starts[:rows]
-        ids, begins = cut_windows(self.stream, starts, length, self.vocabulary)
-        seed, share = self.settings.seed, self.settings.mask
-        batch = mask_words(ids, begins, self.at, self.vocabulary, seed=seed, share=share)
+        settings = self.settings
+        batch = draw_batch(
+            self.stream, starts, length, self.at, self.vocabulary, settings, settings.seed
+        )
         for weight in self.weights:
             weight.grad = None
         loss = self.network.loss(batch)

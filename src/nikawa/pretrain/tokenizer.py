@@ -99,10 +99,23 @@ def build_tokenizer(language: str, tokens: Sequence[tuple[str, float]]) -> Any:
     return tokenizer
 
 
-def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Write what `AutoTokenizer.from_pretrained(folder)` reads, with no code of ours."""
+def save_causal_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """The same for a causal model: a text begins with [SEP], and nothing is added at its end."""
+    separator = ("[SEP]", tokenizer.token_to_id("[SEP]"))
+    tokenizer.post_processor = import_tokenizers().processors.TemplateProcessing(
+        single="[SEP]:0 $A:0", pair="[SEP]:0 $A:0 $B:1", special_tokens=[separator]
+    )
+    names = {"bos_token": "[SEP]", "eos_token": "[SEP]", "pad_token": "[PAD]"}
+    save_tokenizer(tokenizer, folder, {**names, "unk_token": "[UNK]"})
+
+
+def save_tokenizer(tokenizer: Any, folder: Path, names: dict[str, str] | None = None) -> None:
+    """Write what `AutoTokenizer.from_pretrained(folder)` reads, with no code of ours.
+
+    `names` are the special tokens by their roles; those of an encoder by default.
+    """
     roles = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    names = dict(zip(roles, SPECIALS, strict=True))
+    names = names or dict(zip(roles, SPECIALS, strict=True))
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": MAX_INPUT_TOKENS,

@@ -1,4 +1,4 @@
-"""Train an encoder: prepare, time, learn, evaluate on held-out text, store the state.
+"""Train an encoder or a causal model: prepare, time, learn, evaluate on held-out text, store the state.
 
 A killed training resumes and reaches the same weights.
 An interruption is taken up between two steps: the state is saved first. A second one ends at once.
@@ -33,7 +33,7 @@ from nikawa.pretrain.device import (
     uses_bf16,
 )
 from nikawa.pretrain.evaluation import HeldoutEvaluator, unigram_loss
-from nikawa.pretrain.network import Network, build_model, matches_transformers
+from nikawa.pretrain.network import build_model, matches_transformers, open_network
 from nikawa.pretrain.packing import Pack, join_stream, open_pack, tokenizer_fingerprint
 from nikawa.pretrain.settings import NOT_IN_KEY, TrainSettings, check_settings, find_size
 from nikawa.pretrain.steps import MAX_STEPS_LOADED, TrainingSteps
@@ -260,21 +260,24 @@ class PretrainingLoop:
             cure = f"pass that tokenizer instead of {options.tokenizer}, or pack the text again"
             raise BadInput("was packed with another tokenizer", file=options.train, cure=cure)
         self.size = find_size(self.settings.size)
-        model = build_model(self.size, meta.vocabulary, meta.special, self.settings.seed)
+        causal = self.settings.is_causal
+        model = build_model(
+            self.size, meta.vocabulary, meta.special, self.settings.seed, causal=causal
+        )
         if not matches_transformers(model):
-            what = (
-                "this version of transformers computes ModernBERT differently from nikawa pretrain"
-            )
+            kind = "Llama" if causal else "ModernBERT"
+            what = f"this version of transformers computes {kind} differently from nikawa pretrain"
             raise BadInput(
                 what, cure="install another version: pip install 'transformers>=5.17,<6'"
             )
         low = torch.bfloat16 if uses_bf16(self.settings.precision, device) else torch.float32
-        self.network = Network(model.to(device).train(), low)
+        self.network = open_network(model.to(device).train(), low)
         fused_by_default = self.settings.compile == "auto" and self.on_gpu
         if fused_by_default or self.settings.compile == "yes":
             self.network.fuse()
         vocabulary = MaskVocabulary(
-            cls=meta.special["cls"],
+            # [SEP] begins the documents of a causal model
+            cls=meta.special["sep" if causal else "cls"],
             sep=meta.special["sep"],
             mask=meta.special["mask"],
             first=meta.first_piece,
@@ -475,7 +478,7 @@ class PretrainingLoop:
         for phase in self.schedule.phases:
             part = (phase.end - phase.first) * self.steps.rows(phase.length) * phase.length
             tokens += part
-            share = self.settings.mask
+            share = 1.0 if self.settings.is_causal else self.settings.mask
             operations += part * self.size.operations(phase.length, meta.vocabulary, share)
         share_of_peak = None
         peak = find_peak(self.device)

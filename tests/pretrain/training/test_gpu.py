@@ -21,14 +21,21 @@ def card() -> str:
     return "cuda"
 
 
+@pytest.fixture(params=["masked", "causal"])
+def objective(request: pytest.FixtureRequest) -> dict[str, str]:
+    """What the settings say about the objective."""
+    return {"objective": "causal"} if request.param == "causal" else {}
+
+
 def _weights(learned: Any) -> list[Any]:
     return list(learned.model.state_dict().values())
 
 
 def test_captured_steps_learn_what_the_processor_learns(
-    card: str, course_of: Callable[..., Any]
+    card: str, objective: dict[str, str], course_of: Callable[..., Any]
 ) -> None:
     whole = {"steps": 20, "precision": "float32", "compile": "no", "learning_rate": 1e-3}
+    whole |= objective
     there, here = train(course_of(**whole, device=card)), train(course_of(**whole, device="cpu"))
     assert not there.figures.notes
     assert there.figures.heldout == pytest.approx(here.figures.heldout, rel=1e-3)
@@ -37,9 +44,9 @@ def test_captured_steps_learn_what_the_processor_learns(
 
 
 def test_compiled_low_precision_learns_and_repeats_itself(
-    card: str, course_of: Callable[..., Any], tmp_path: Path
+    card: str, objective: dict[str, str], course_of: Callable[..., Any], tmp_path: Path
 ) -> None:
-    whole = {"steps": 60, "device": card, "size": "tiny", "learning_rate": 3e-3}
+    whole = {"steps": 60, "device": card, "size": "tiny", "learning_rate": 3e-3, **objective}
     first = train(course_of(**whole))
     assert not first.figures.notes
     assert first.figures.unigram is not None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nikawa.pretrain.batches import (
-    MaskedBatch,
+    Batch,
     MaskVocabulary,
     count_masked,
     draw_numbers,
@@ -26,14 +26,14 @@ def _batch(seed: int = 0) -> tuple[Any, Any]:
     return ids, torch.from_numpy(random.random((ROWS, LENGTH)) < 0.6)
 
 
-def _masked(step: int = 7, seed: int = 1) -> tuple[Any, Any, MaskedBatch]:
+def _masked(step: int = 7, seed: int = 1) -> tuple[Any, Any, Batch]:
     import torch
 
     ids, begins = _batch()
     return ids, begins, mask_words(ids, begins, torch.tensor(step), PIECES, seed=seed, share=0.15)
 
 
-def _chosen(found: MaskedBatch) -> Any:
+def _chosen(found: Batch) -> Any:
     return found.at[found.weight > 0]
 
 

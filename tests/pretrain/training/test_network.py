@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.pretrain.batches import MaskedBatch
+from nikawa.pretrain.batches import Batch
 from nikawa.pretrain.network import (
     Network,
     build_model,
@@ -24,12 +24,12 @@ def model() -> Any:
 
 
 @pytest.fixture
-def batch() -> MaskedBatch:
+def batch() -> Batch:
     import torch
 
     ids = torch.arange(60).mul(37).remainder(97).add(3).view(3, 20)
     at = torch.tensor([1, 5, 21, 38, 59])
-    return MaskedBatch(
+    return Batch(
         ids, at, torch.tensor([9, 8, 7, 6, 5]), torch.tensor([1.0, 1.0, 0.0, 1.0, 1.0])
     )
 
@@ -40,7 +40,7 @@ def _slopes(model: Any, loss: Any) -> list[Any]:
     return [weight.grad.clone() for weight in model.parameters()]
 
 
-def test_loss_and_slopes_are_those_of_transformers(model: Any, batch: MaskedBatch) -> None:
+def test_loss_and_slopes_are_those_of_transformers(model: Any, batch: Batch) -> None:
     import torch
 
     ours = Network(model, torch.float32).loss(batch)
@@ -63,7 +63,7 @@ def test_a_model_that_computes_otherwise_is_noticed(model: Any) -> None:
     assert not matches_transformers(model)
 
 
-def test_low_precision_stays_near(model: Any, batch: MaskedBatch) -> None:
+def test_low_precision_stays_near(model: Any, batch: Batch) -> None:
     import torch
 
     exact = _slopes(model, Network(model, torch.float32).loss(batch))
@@ -73,7 +73,7 @@ def test_low_precision_stays_near(model: Any, batch: MaskedBatch) -> None:
         assert float((one - other).norm() / one.norm()) < 0.02
 
 
-def test_a_layer_and_the_output_compile_without_a_break(model: Any, batch: MaskedBatch) -> None:
+def test_a_layer_and_the_output_compile_without_a_break(model: Any, batch: Batch) -> None:
     import torch
 
     plain = _slopes(model, Network(model, torch.float32).loss(batch))
@@ -81,7 +81,8 @@ def test_a_layer_and_the_output_compile_without_a_break(model: Any, batch: Maske
         torch.compile(part, dynamic=False, fullgraph=True, backend="eager")
         for part in (compute_layer, compute_losses)
     ]
-    fused = Network(model, torch.float32, *made)
+    fused = Network(model, torch.float32)
+    fused.layer, fused.losses = made
     assert fused.is_fused
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the compiler raises and hides some of its own

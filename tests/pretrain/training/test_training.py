@@ -56,7 +56,7 @@ def test_a_training_learns_what_words_tell_of_others(course_of: Callable[..., An
     assert figures.pieces == 90 * 256
     assert figures.steps == learned.steps == 90
     assert figures.share_of_peak is None
-    assert "pieces/s" in told[-1]
+    assert "tokens/s" in told[-1]
     assert told[-1].startswith("training, loss ")
 
 
