@@ -1,8 +1,8 @@
-"""`nikawa probe`: what gives a dataset's labels away.
+"""`nikawa probe`: what gives a dataset's labels away, and whether a model has seen a dataset.
 
 `probe artifacts` tests each token against each label. `probe giveaways` tests the other fields: metadata
 values, tags, groups and ids. With `--fail-over N`, the exit status is 1 if more than N pairs or fields
-are over the line.
+are over the line. `probe memory` tests whether a language model was trained on the dataset.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from nikawa.cli.terminal.output import (
 )
 
 if TYPE_CHECKING:
+    from nikawa.analysis.memory.job import MemoryReport
     from nikawa.checks.probe import ArtifactReport, GiveawayReport
 
 PANEL = "Probe"
@@ -34,13 +35,18 @@ LENGTHS = ("side", "unit", "label", "mean", "sd", "median", "least", "most")
 def register(app: typer.Typer) -> None:
     """Attach the command and its subcommands."""
     probe = typer.Typer(
-        help="Test whether tokens or fields give the labels away.", no_args_is_help=True
+        help="Test whether tokens or fields give the labels away, and whether a model has seen a dataset.",
+        no_args_is_help=True,
     )
     probe.command(
         "artifacts",
         epilog="Example: nikawa probe artifacts jamp:train-wakati --without template=20 --plot figure.svg",
     )(artifacts)
     probe.command("giveaways", epilog="Example: nikawa probe giveaways mini-ja")(giveaways)
+    probe.command(
+        "memory",
+        epilog="Example: nikawa probe memory jnli:dev --model lm:my-model --unseen new.jsonl",
+    )(memory)
     app.add_typer(probe, name="probe", rich_help_panel=PANEL)
 
 
@@ -164,6 +170,70 @@ def giveaways(
     print_result(report, show_giveaways, json=json, quiet=quiet)
     strong = sum(giveaway.is_strong for giveaway in report.fields)
     raise typer.Exit(int(fail_over is not None and strong > fail_over))
+
+
+def memory(
+    dataset: Annotated[
+        str,
+        typer.Argument(help="A split (jnli:dev), a dataset folder, a records file, or jnli@FILE."),
+    ],
+    model: Annotated[str, typer.Option(help="lm:PATH, a causal language model on this machine.")],
+    unseen: Annotated[
+        str | None,
+        typer.Option(
+            help="A dataset of comparable items that cannot have been in the training data."
+        ),
+    ] = None,
+    permutations: Annotated[
+        int, typer.Option(help="Number of shuffled orders.", min=1, max=100_000)
+    ] = 199,
+    limit: Annotated[
+        int, typer.Option(help="Use the first N items; 0: all.", metavar="N", min=0)
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the shuffled orders.", min=0)] = 1,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the model: dtype=float32; may be repeated."),
+    ] = None,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Test whether a language model has seen a dataset: order of items, perturbed twins, completions."""
+    from nikawa.analysis.memory.job import MemoryOptions, probe_memory
+    from nikawa.cli.run import parse_setting, parse_value
+
+    values = {key: parse_value(text) for key, text in map(parse_setting, settings or ())}
+    options = MemoryOptions(permutations=permutations, limit=limit, seed=seed, settings=values)
+    with progress_bar(f"probing {model}", quiet or json) as bar:
+        report = probe_memory(
+            dataset,
+            model,
+            unseen=unseen,
+            data=data,
+            options=options,
+            on_progress=lambda _what, done, total: bar.update(done, total),
+        )
+    print_result(report, show_memory, json=json, quiet=quiet)
+
+
+def show_memory(report: MemoryReport) -> None:
+    """Print the tests, the verdict and its limits."""
+    rows = [
+        (
+            test.test,
+            test.items,
+            test.value,
+            test.compared_with,
+            "" if test.p is None else f"{test.p:.3g}",
+        )
+        for test in report.tests
+    ]
+    columns = ("test", "items", "value", "compared with", "p")
+    print_table(columns, rows, numbers=("items", "p"))
+    echo(report.verdict)
+    for line in report.limits:
+        echo(f"- {line}")
 
 
 def show_giveaways(report: GiveawayReport) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 from nikawa.models.lm.engine import MAX_LOGITS, PADDING, Engine, is_out_of_memory
 from nikawa.models.lm.tokens import Tokens
 
+PADDING = 0
+"""Any token: no other sees it."""
 LEAST_LOGPROB = -1e4
 """A token that a model rules out has this log-probability: minus infinity times 0 is no number."""
 

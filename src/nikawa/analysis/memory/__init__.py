@@ -1,0 +1,1 @@
+"""Whether a language model has seen a benchmark: order of items, perturbed twins, completions."""
