@@ -83,5 +83,6 @@ def test_the_options_exist() -> None:
         "--size",
         "--text",
         "--ways",
+        "--by",
     }  # of the comparisons, not of the command
     assert told <= known
