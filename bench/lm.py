@@ -192,25 +192,31 @@ def measure_closed(
     if options.lm_eval is None:
         return
     best, theirs = float("inf"), []
+    by_batch = []
     for batch in batches:
         begin = time.perf_counter()
         answers = ask_lm_eval(answerer, requests, options, batch, "loglikelihood")
         spent = time.perf_counter() - begin
         print(f"  lm-eval, batch {batch:4}  {len(requests) / spent:10,.0f} requests/s")
+        by_batch.append([value for value, _ in answers])
         if spent < best:
-            best, theirs = spent, [value for value, _ in answers]
-    differences = [abs(one - other) for one, other in zip(ours, theirs, strict=True)]
+            best, theirs = spent, by_batch[-1]
     width = len(requests) // len(items)
-    same = sum(
-        pick_best(ours[i : i + width]) == pick_best(theirs[i : i + width])
-        for i in range(0, len(ours), width)
-    )
-    print(
-        f"  ratio {best / seconds:.1f}; log-probabilities differ by at most {max(differences):.3f},"
-    )
-    print(
-        f"  {sum(differences) / len(differences):.4f} on average; same choice {same:,} of {len(items):,}"
-    )
+    print(f"  ratio {best / seconds:.1f}")
+    print(f"  nikawa and lm-eval: {compare_choices(ours, theirs, width)}")
+    if len(by_batch) > 1:
+        agreement = compare_choices(by_batch[0], by_batch[-1], width)
+        print(f"  lm-eval with two batch sizes: {agreement}")
+
+
+def compare_choices(ones: Sequence[float], others: Sequence[float], width: int) -> str:
+    """How far two lists of log-probabilities differ, and how many choices of `width` are the same."""
+    differences = [abs(one - other) for one, other in zip(ones, others, strict=True)]
+    places = range(0, len(ones), width)
+    same = sum(pick_best(ones[i : i + width]) == pick_best(others[i : i + width]) for i in places)
+    mean = sum(differences) / len(differences)
+    spread = f"log-probabilities differ by {mean:.4f}, at most {max(differences):.3f}"
+    return f"{spread}; same choice {same:,} of {len(places):,}"
 
 
 def parse_sums(prediction: Any) -> list[float]:
@@ -255,8 +261,33 @@ def compare_float32(name: str, checkpoint: Path, options: argparse.Namespace) ->
     ours = [value for p in predictions for value in parse_sums(p)]
     requests = collect_requests(answerer, task, items)
     answers = ask_lm_eval(answerer, requests, options, 16, "loglikelihood")
-    worst = max(abs(one - other[0]) for one, other in zip(ours, answers, strict=True))
-    print(f"\n{name}, float32: log-probabilities differ by at most {worst:.1e}")
+    theirs = [value for value, _ in answers]
+    worst = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
+    width = len(requests) // len(items)
+    print(f"\n{name}, float32: log-probabilities differ by at most {worst:.1e};")
+    print(f"  {compare_choices(ours, theirs, width)}")
+    task, shots, items = read_items(READING, options)
+    reader = make_model(checkpoint, task, shots, dtype="float32", max_tokens=options.answer_tokens)
+    predictions = reader.predict(task, items[:64])
+    texts = generate_by_lm_eval(reader, task, items[:64], options, 16)
+    print(f"{READING}, float32: {count_same(predictions, texts)}")
+
+
+def generate_by_lm_eval(
+    answerer: Any, task: Task, items: Sequence[Example], options: argparse.Namespace, batch: int
+) -> list[str]:
+    """The texts that lm-eval generates."""
+    until = {"until": ["\n"], "max_gen_toks": options.answer_tokens, "do_sample": False}
+    prompts = [prompt for prompt, _ in collect_requests(answerer, task, items)]
+    requests = [(prompt, dict(until)) for prompt in prompts]
+    return ask_lm_eval(answerer, requests, options, batch, "generate_until")
+
+
+def count_same(predictions: Sequence[Any], texts: Sequence[str]) -> str:
+    """How many generated texts are the same."""
+    pairs = zip(predictions, texts, strict=True)
+    same = sum((one.raw or "").strip() == other.strip() for one, other in pairs)
+    return f"{same:,} of {len(texts):,} texts are the same"
 
 
 def measure_reading(checkpoint: Path, options: argparse.Namespace, batches: Sequence[int]) -> None:
@@ -269,20 +300,17 @@ def measure_reading(checkpoint: Path, options: argparse.Namespace, batches: Sequ
     print(f"  nikawa               {len(items) / seconds:10,.1f} items/s  ({seconds:.2f} s)")
     if options.lm_eval is None:
         return
-    prompts = [prompt for prompt, _ in collect_requests(answerer, task, items)]
-    until = {"until": ["\n"], "max_gen_toks": options.answer_tokens, "do_sample": False}
-    best, texts = float("inf"), []
+    best, by_batch = float("inf"), []
     for batch in batches:
         begin = time.perf_counter()
-        answers = ask_lm_eval(
-            answerer, [(p, dict(until)) for p in prompts], options, batch, "generate_until"
-        )
+        by_batch.append(generate_by_lm_eval(answerer, task, items, options, batch))
         spent = time.perf_counter() - begin
         print(f"  lm-eval, batch {batch:4}  {len(items) / spent:10,.1f} items/s")
-        if spent < best:
-            best, texts = spent, answers
-    same = sum((p.raw or "").strip() == t.strip() for p, t in zip(predictions, texts, strict=True))
-    print(f"  ratio {best / seconds:.1f}; {same:,} of {len(items):,} texts are the same")
+        best = min(best, spent)
+    print(f"  ratio {best / seconds:.1f}; {count_same(predictions, by_batch[-1])}")
+    same = sum(one == other for one, other in zip(by_batch[0], by_batch[-1], strict=True))
+    if len(by_batch) > 1:
+        print(f"  lm-eval with two batch sizes: {same:,} of {len(items):,}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 The prompts of a task begin alike (the instruction, the few-shot examples): that part is computed
 once. Each item is one row: its own part of the prompt, then the options as branches of a trie that
 starts at the end of the prompt. A tree mask lets a token see the shared part, the item's prompt and
-its own ancestors, so every option is scored as if it stood alone. Leaves need no row at all: the
+its own ancestors, so every option is scored as if it were alone. Leaves need no row at all: the
 log-probability of a token comes from the position before it.
 
     shared part        item (padded on the left)      branches

@@ -123,7 +123,7 @@ class PromptMaker:
             ) from None
 
     def _render(self, messages: Messages) -> str:
-        # answers are short: a model that can think first is told not to, where its template can
+        # answers are short: a template with this switch keeps the model from thinking first
         text: str = self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
         )
