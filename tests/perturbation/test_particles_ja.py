@@ -140,7 +140,7 @@ def test_what_belongs_to_the_subject_goes_with_it(
         ("o", "狐が「笛を吹く」と言った。"),  # not within one bracket
         ("ni", "兄が弟に、妹が姉に手紙を書いた。"),  # two subjects of one predicate
         ("ni", "狐が笛を尾が長い犬に渡した。"),  # the tail is long
-        ("o", "狐はゆっくり塀を登っている"),  # something stands between
+        ("o", "狐はゆっくり塀を登っている"),  # something is between
         ("o", "狐が、塀を登っている"),
         ("o", "狐が庭で塀を登っている"),
         ("o", "狐が太鼓と笛を鳴らしている"),  # a coordination

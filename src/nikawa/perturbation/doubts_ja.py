@@ -74,9 +74,19 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         "し",
     )
     is_noun_clause = phrases[g].kind == "modifier" and not is_auxiliary(tokens, phrases[g].end)
+    if phrases[g].kind == "modifier" and not is_actor:
+        # 目的はデータを守ることだ: the clause is what the topic is.
+        after = [token.surface for token in tokens[phrases[g].end : phrases[g].end + 2]]
+        is_noun_clause = is_noun_clause or after in (
+            ["こと", "だ"],
+            ["こと", "で"],
+            ["こと", "です"],
+        )
     # 涙を流さずには見られない: a verb before the predicate has the phrase.
-    has_verb = any(phrase.verbal and phrase.kind == "case" for phrase in phrases[m + 1 : g])
-    if is_conditional or is_clause or is_noun_clause or has_verb:
+    between = phrases[m + 1 : g]
+    has_verb = any(phrase.verbal and phrase.kind == "case" for phrase in between)
+    has_question = any(is_question(tokens, phrase.last) for phrase in between)
+    if is_conditional or is_clause or is_noun_clause or has_verb or has_question:
         yield Doubt(MAIN_CLAUSE, 0.3)
     tail = read_to_stop(tokens, phrases[g].first)
     if is_request(tail):
@@ -112,6 +122,8 @@ def is_adverbial_topic(tokens: Tokens, first: int, p: int) -> bool:
         return False
     if noun.surface in _ADVERBIAL_TOPICS or "副詞可能" in noun.pos[1:3]:
         return True
+    if tokens[p].surface == "も" and p - 2 >= first and tokens[p - 2].pos[1] == "数":
+        return noun.surface not in ("人", "名", "匹", "頭", "羽", "つ")  # 一言も
     if noun.surface in TIME_COUNTERS and "接尾" in noun.pos[1:3]:
         return p - 2 >= first and tokens[p - 2].pos[1] == "数"
     return noun.pos[0] != "名詞" and noun.pos[0] != "記号" and noun.pos[0] != "助詞"
@@ -216,13 +228,13 @@ _NI_ADVERBS = word_set(
     "代わり かわり せい おかげ 順番 順 交互 無事 本当 ほんとう 実 自然 絶対 永遠 永久 無限 事前 事後 未然 即座 即刻 直 "
     "以内 以上 以前 以後 以降 ばかり たび 度 際 場合 うち ついで 途中 同様 大量 大幅 多分 存分 十分 非常 めったに "
     "さ 割 仮 真 真面目 静か 徐々 最終的 全国的 代わる 勝手 無意識 たま 時々 ついつい 一心 一目散 矢継ぎ早 一律 一様 "
-    "次々 漸次 一面 交代 交替 間接 直接 一番 第一 俄か にわか 一生懸命 末 大事 大切 粗末 苦 気 目 口 あて 当て 個別 別々 極端 極度 適度 過度 平等 公平 正確 慎重 念入り 手軽 気軽 早め 多め 少なめ 大きめ 小さめ 遅め"
+    "次々 漸次 一面 交代 交替 間接 直接 一番 第一 最後 最初 如実 俄か にわか 一生懸命 末 大事 大切 粗末 苦 気 目 口 あて 当て 個別 別々 極端 極度 適度 過度 平等 公平 正確 慎重 念入り 手軽 気軽 早め 多め 少なめ 大きめ 小さめ 遅め"
 )
 """Before に these make an adverb, no argument."""
 _DE_ADVERBS = word_set(
     "一方 他方 反面 一人 ひとり 独り 無言 無断 無料 本気 平気 内緒 途中 一存 独断 先着 早足 急ぎ足 急ぎ "
     "駆け足 大急ぎ 徹夜 笑顔 真顔 素顔 裸 裸足 素足 素手 普段着 全力 独学 単独 共同 総出 大慌て 丸腰 手ぶら 現状 "
-    "全部 合計 計 総計 事 こと つもり 交代 交替 順番 デフォルト 既定 標準 自動 手動 最速 最短 即日 満場一致 一律 義務 その上 意味 点 形 かたち ところ 関係 都合 理由 原因 せい おかげ ため"
+    "一目 瞬時 全部 合計 計 総計 事 こと つもり 交代 交替 順番 デフォルト 既定 標準 自動 手動 最速 最短 即日 満場一致 一律 義務 その上 意味 点 形 かたち ところ 関係 都合 理由 原因 せい おかげ ため"
 )
 """Before で these make an adverb, no argument."""
 _PREDICATE_NOUNS = word_set(
@@ -430,8 +442,10 @@ def is_question(tokens: Tokens, i: int) -> bool:
 _BOUND = frozenset({"接尾", "非自立", "副詞可能"})
 """Kinds of nouns that do not begin a noun phrase after a time or number."""
 _DAYS = word_set("時 とき 日 頃 ころ 朝 昼 夜 晩 夕方 年 月 週 春 夏 秋 冬 瞬間")
-"""Times after その, ある and the like."""
+"""Times after その, この and ある."""
 _FREQUENCIES = word_set("普段 ふだん 通常 普通 毎日 毎朝 毎晩 毎週 毎年 毎月 いつも 大抵 たいてい")
+_FLOATING = word_set("みな 皆 みんな 全員 それぞれ おのおの 各自 互い ともに")
+"""Words for all, which may be apart from their noun: 船はみな沖に出た."""
 _DURATIONS = word_set("年間 日間 週間 時間 分間 秒間 か月間 ヶ月間")
 
 
@@ -440,6 +454,8 @@ def opens_with_adverbial(tokens: Tokens, first: int, end: int) -> bool:
 
     夏祭りを and 明日の新聞を are single noun phrases.
     """
+    if tokens[first].surface in _FLOATING and first + 1 < end:
+        return tokens[first + 1].pos[0] in ("名詞", "連体詞") and tokens[first + 1].pos[1] != "接尾"
     if tokens[first].surface in _FREQUENCIES and tokens[first + 1].pos[1] == "数":
         return True  # 普段６時に
     i = first
@@ -471,6 +487,12 @@ def _is_time(token: Token) -> bool:
 
 # The relative clause.
 
+_CONTENT_NOUNS = word_set(
+    "リスク 可能性 事情 事実 理由 原因 問題 方法 手段 様子 姿 声 音 話 噂 うわさ 夢 考え 意見 疑い 恐れ おそれ 必要 機会 "
+    "場面 光景 状況 状態 経緯 過程 計画 予定 約束 証拠 情報 ニュース 記憶 気持ち 思い 場合 時間 時期 瞬間 場所"
+)
+"""Nouns that a whole clause explains, with its subject: 攻撃者が制限を避けるリスク."""
+
 
 def find_relative_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     """Doubts whether the subject k (が) is that of a relative clause, and the phrase m is not."""
@@ -486,6 +508,9 @@ def find_relative_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
             bases & _OWN_SUBJECT or (bases & _DIMENSIONS and noun.surface in _PARTS)
         ):
             yield Doubt(ADJECTIVE, 0.2)
+    head = tokens[phrases[m].last - 1]
+    if head.surface in _CONTENT_NOUNS and m > k + 1 and phrases[m - 1].verbal:
+        yield Doubt(RELATIVE, 0.3)  # 攻撃者が制限を避けるリスクを
     g = sentence.governors[m]
     if g >= 0 and phrases[g].kind == "modifier" and not is_auxiliary(tokens, phrases[g].end):
         # 狐が布で覆われた箱を運ぶ: the fox may carry or be covered. A later subject decides it.

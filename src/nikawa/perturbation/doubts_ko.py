@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from nikawa.perturbation._particles import Doubt, word_set
 from nikawa.perturbation.base import Tokens
 from nikawa.perturbation.phrases_ko import TIMES, Analysis
-from nikawa.perturbation.words_ko import acts, takes_object
+from nikawa.perturbation.words_ko import acts, is_person, takes_object
 
 ADVERBIAL_TOPIC = "the topic is an adverbial (평소는)"
 OBJECT_TOPIC = "the topic may be the object of the predicate"
@@ -31,7 +31,7 @@ NOUN_CLAUSE = "the second phrase is a clause"
 # Topics.
 
 _ADVERBIAL_TOPICS = TIMES | word_set(
-    "평소 보통 대개 대체로 원래 본래 처음 마지막 당시 현재 요즘 최근 이번 지난번 다음번 이날 그날 당일 전날 이튿날 "
+    "결국 사실 물론 평소 보통 대개 대체로 원래 본래 처음 마지막 당시 현재 요즘 최근 이번 지난번 다음번 이날 그날 당일 전날 이튿날 "
     "오늘날 시대 시절 시기 기간 무렵 계절 겨울철 여름철 봄철 가을철 휴일 주말 평일 연말 연초 초기 후기 말기 전반 후반 "
     "경우 시 때 후 뒤 중 전 동안 이후 이전 이상 이하 외 점 곳 여기 거기 것 거 줄 수 데 건"
 )
@@ -120,11 +120,15 @@ def judge_link(sentence: Analysis, g: int, is_actor: bool) -> float:
     tokens, phrases = sentence.tokens, sentence.phrases
     phrase = phrases[g]
     if phrase.kind == "modifier":
-        if not is_auxiliary(tokens, phrase.end):
+        following = [token.form for token in tokens[phrase.end : phrase.end + 2]]
+        is_future = tokens[phrase.last].form in ("ᆯ", "을")
+        # 방법은 값을 줄이는 것이다: the clause is what the topic is.
+        is_definition = following == ["것", "이"] and not is_future and not is_actor
+        if is_definition or not is_auxiliary(tokens, phrase.end):
             return 0.3
         # 장을 볼 수 있는 가게: the longer predicate may be a modifier again.
-        following = sentence.governors[g]
-        return judge_link(sentence, following, is_actor) if following >= 0 else 1
+        later = sentence.governors[g]
+        return judge_link(sentence, later, is_actor) if later >= 0 else 1
     if phrase.kind != "and":
         return 1
     ending = tokens[phrase.last].form
@@ -135,7 +139,7 @@ def judge_link(sentence: Analysis, g: int, is_actor: bool) -> float:
     if ending in _CONDITIONS:
         return 0.4
     if ending in _SEQUENCES:
-        return 0.8 if is_actor else 0.55
+        return 0.8 if is_actor else 0.45
     return 0.9
 
 
@@ -176,7 +180,7 @@ _PLACE_NOUNS = word_set("뒤 사이 가운데 한가운데 중")
 _ADVERBIAL = word_set("때문 전 후 동안 중 사이 덕분 대신 김 바람 뒤 결과 가운데 만 반면")
 """Before 에 and 에서 these make an adverbial of a clause, no argument."""
 _ADVERBS = word_set(
-    "동시 한순간 순식간 일시 일제 단번 단숨 한꺼번 한번 결국 졸지 사전 사후 나중 제때 제시간 제멋 이번 다음번 애초 당초 "
+    "한눈 동시 한순간 순식간 일시 일제 단번 단숨 한꺼번 한번 결국 졸지 사전 사후 나중 제때 제시간 제멋 이번 다음번 애초 당초 "
     "어젯밤 오늘밤 간밤 현대 근대 중세 고대 초기 말기 막판 종전 이전 이후 직후 직전 식후 식전 점심때 저녁때 한밤중 대낮 한낮 평상시 한때 이참 차제 은연중 무심결 "
     "엉겁결 얼떨결 홧김 겁결 뜻밖 의외 기간 시절 시기 시대 무렵 즈음 초 말 중순 상순 하순 초순 세기 연초 연말"
 )
@@ -222,7 +226,7 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(BETWEEN, 0.2)
     if not is_topic and k + 1 < m and has_own_subject(sentence, k):
         yield Doubt(RELATIVE, 0.4)
-    if g >= 0 and is_purpose(tokens[phrases[g].first : phrases[g].end]):
+    if g >= 0 and is_purpose(tokens[q + 1 : phrases[g].end]):
         yield Doubt(PURPOSE, 0.35)
     if noun.pos[0] == "ETN":
         yield Doubt(NOUN_CLAUSE, 0.1)  # 어머니가 돌아오시기를
@@ -235,9 +239,15 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         is_place = noun.form in _PLACE_NOUNS and not is_clausal
         words = _ADVERBS if mark == "e" else _ESEO_ADVERBS
         is_time = noun.form in TIMES and not (noun.form in _UNITS and not is_counted(tokens, q - 1))
+        is_glance = noun.form == "눈" and before is not None and before.form == "한"
+        if is_glance:
+            yield Doubt(ADVERBIAL, 0.1)
         if not is_place and (is_time or noun.form in _ADVERBIAL or noun.form in words):
             yield Doubt(ADVERBIAL, 0.1)
     after = tokens[q + 1] if q + 1 < len(tokens) else None
+    is_point = after is not None and after.form == "있" and mark == "e"
+    if is_point and q + 2 < len(tokens) and tokens[q + 2].form in ("어서", "어"):
+        yield Doubt(COMPOUND, 0.1)  # 에 있어서
     if after is not None and (after.form in _COMPOUND or is_compound_link(sentence, m, is_topic)):
         yield Doubt(COMPOUND, 0.1)
     if mark == "eul" and is_compound_noun(sentence, m):
@@ -273,19 +283,20 @@ def opens_with_time(tokens: Tokens, first: int, end: int) -> bool:
         if tokens[i].pos[0] == "SN" and tokens[i + 1].form == "번":
             return False  # 8080번 포트
         i += 2
+    if any(tokens[n].form in ("이후", "이전", "이래") for n in range(first, end - 1)):
+        return True  # 첫 우승 이후 리그에서
     return i > first and i < end and tokens[i].pos[0].startswith(("NN", "NP", "MM", "SL"))
 
 
 def has_own_subject(sentence: Analysis, k: int) -> bool:
-    """Whether the modifier right after the subject k may take it: 에너지가 결여된 본성, 키가 큰 사람."""
-    phrase = sentence.phrases[k + 1]
-    if (
-        phrase.kind != "modifier"
-        or not phrase.predicate
-        or acts(sentence.tokens, sentence.phrases[k].last - 1)
-    ):
+    """Whether the modifier after the subject k may take it: 에너지가 결여된 본성, 키가 큰 사람."""
+    phrases = sentence.phrases
+    i = k + 2 if phrases[k + 1].kind == "adverb" else k + 1  # 메모리가 크게 제한된
+    if i >= len(phrases) or phrases[i].kind != "modifier" or not phrases[i].predicate:
         return False
-    words = sentence.tokens[phrase.first : phrase.end]
+    if is_person(sentence.tokens, phrases[k].last - 1):
+        return False
+    words = sentence.tokens[phrases[i].first : phrases[i].end]
     is_verb = any(token.pos[0] in ("VV", "XSV") for token in words)
     return is_verb or any(token.form in _OWN_SUBJECT for token in words)
 
