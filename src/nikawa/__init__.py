@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nikawa.api import model as model
     from nikawa.api import pair as pair
     from nikawa.api import perturb as perturb
+    from nikawa.api import probe_memory as probe_memory
     from nikawa.api import read_judgements as read_judgements
     from nikawa.api import report as report
     from nikawa.api import run as run
@@ -64,6 +65,7 @@ _FUNCTIONS = (
     "model",
     "pair",
     "perturb",
+    "probe_memory",
     "read_judgements",
     "report",
     "run",

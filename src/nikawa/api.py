@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nikawa.aggregation.job import AggregateOptions
     from nikawa.aggregation.report import AggregateResult
     from nikawa.analysis.job import AnalysisOptions
+    from nikawa.analysis.memory.job import MemoryOptions, MemoryReport
     from nikawa.analysis.results import Analyses
     from nikawa.checks.hide_job import HideOptions, HideReport
     from nikawa.cleaning.job import CleanOptions, CleanReport
@@ -1215,6 +1216,47 @@ def analyse(
             hidden=hidden,
             keys=keys,
             on_progress=on_progress,
+        )
+
+
+@check_arguments
+def probe_memory(
+    dataset: Any,
+    model: str,
+    *,
+    unseen: Any = None,
+    data: Path | None = None,
+    options: MemoryOptions | None = None,
+    permutations: int | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    on_progress: Callable[..., None] | None = None,
+) -> MemoryReport:
+    """Test whether a language model (`lm:PATH`) has seen a dataset.
+
+    `dataset` has one split. `unseen` is a dataset of comparable items that cannot have been in the training data. `permutations` is
+    the number of shuffled orders (default: 199), `limit` the number of items to use (default: all), and `settings` are those of
+    `lm:`. docs/memory.md explains the tests and their limits.
+    """
+    from nikawa.analysis.memory.job import MemoryOptions, probe_memory
+
+    with open_call("probe_memory", MemoryOptions, options) as files:
+        chosen = set_options(
+            options,
+            MemoryOptions,
+            permutations=permutations,
+            limit=limit,
+            seed=seed,
+            settings=settings,
+        )
+        return probe_memory(
+            files.dataset(dataset),
+            model,
+            unseen=None if unseen is None else files.dataset(unseen),
+            data=data,
+            options=chosen,
+            on_progress=on_progress or (lambda *_: None),
         )
 
 

@@ -255,7 +255,8 @@ def test_every_function_works_twice_after_everything_was_imported(
         "model": lambda: nk.model("majority"),
     }
     functions = {name for name in nk.__all__ if isinstance(getattr(nk, name), FunctionType)}
-    assert set(calls) == functions
+    # needs a checkpoint: tests/analysis/memory calls it
+    assert set(calls) == functions - {"probe_memory"}
     for name, call in calls.items():
         assert call() is not None, name
         assert call() is not None, name

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "model",
     "pair",
     "perturb",
+    "probe_memory",
     "read_judgements",
     "report",
     "run",
