@@ -100,9 +100,7 @@ def test_slices(pilot: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_item_is_placed_by_line(pilot: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        BadInput, match="line 16: answers about '6', which is (?:no|not an) example"
-    ):
+    with pytest.raises(BadInput, match="line 16: answers about '6', which is not an example"):
         agree(str(pilot), options=AgreeOptions(examples=str(examples(tmp_path, 5))))
 
 

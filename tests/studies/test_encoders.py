@@ -101,8 +101,5 @@ def test_a_report_of_encoders_that_were_not_run_is_refused(
         encoders.main(["--out", str(tmp_path), "--ja", "no/other", "--tiny", "--only", "report"])
         == 2
     )
-    assert (
-        "contains no results of encoder:other; pass the folders"
-        in capsys.readouterr().err
-    )
+    assert "contains no results of encoder:other; pass the folders" in capsys.readouterr().err
     assert not (tmp_path / "results.md").exists()

@@ -33,5 +33,7 @@ def test_columns_of_an_older_version_are_filled_up(tmp_path: Path) -> None:
 def test_rows_that_tell_no_encoder_are_refused(tmp_path: Path, row: str) -> None:
     path = tmp_path / "encoders.json"
     path.write_text(f"[{OLD},{row}]")
-    with pytest.raises(BadInput, match="row 2 does not describe an encoder of this study; remove it"):
+    with pytest.raises(
+        BadInput, match="row 2 does not describe an encoder of this study; remove it"
+    ):
         read_sizes(path)

@@ -100,7 +100,9 @@ def test_tried_again(server: Any, chat: Any, fault: Any) -> None:
 )
 def test_given_up(server: Any, chat: Any, tmp_path: Path, fault: Any, told: str) -> None:
     server.trouble = lambda number, question: fault if "3番" in question else None
-    with pytest.raises(BadInput, match=f"example 't3': {told}.*run the same command again") as problem:
+    with pytest.raises(
+        BadInput, match=f"example 't3': {told}.*run the same command again"
+    ) as problem:
         chat(tmp_path, how="parse", retries=1, concurrency=1).predict(TASK, TEXTS)
     assert "\n" not in str(problem.value)
     assert len(server.asked) == 5
