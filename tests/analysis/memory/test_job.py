@@ -111,7 +111,7 @@ def test_a_model_that_knows_the_file_is_found(
     assert report.completion.other_exact == 0
     assert report.completion.unseen_p is not None
     assert report.completion.unseen_p < 0.01
-    assert report.verdict.startswith("The model has probably seen these items")
+    assert report.verdict.startswith("There is evidence that the model has seen these items")
 
 
 def test_a_model_that_knows_nothing_is_not_accused(
@@ -134,7 +134,7 @@ def test_an_order_that_is_not_random_is_no_evidence(
     report = probe_memory(str(path), "lm:any", options=MemoryOptions(permutations=99))
     assert not report.order.is_order_random
     assert "its order is not random" in report.verdict
-    assert "probably seen" not in report.verdict
+    assert "There is evidence" not in report.verdict
 
 
 def test_items_are_rendered_without_labels_in_the_published_order(tmp_path: Path) -> None:

@@ -496,7 +496,9 @@ def judge(order: OrderResult, twins: TwinResult, completion: CompletionResult) -
     reasons = [f"{what} (p = {p:.3g})" for what, p in evidence.items() if p <= line]
     parts = []
     if reasons:
-        parts.append(f"The model has probably seen these items: {' and '.join(reasons)}.")
+        parts.append(
+            f"There is evidence that the model has seen these items: {' and '.join(reasons)}."
+        )
     elif evidence:
         parts.append("These tests show no sign that the model has seen the items.")
     else:
@@ -515,6 +517,7 @@ def list_limits(order: OrderResult, twins: TwinResult, has_unseen: bool) -> tupl
     limits = [
         "A high p is no proof that the items are new: a single copy, a reformatted or translated copy, "
         "or another order of the items leaves no trace in these tests.",
+        "At a level of 5%, one clean model in twenty shows such evidence by chance.",
         "The order test assumes that the published order was random.",
     ]
     if order.items < FEW_ITEMS:
