@@ -201,7 +201,7 @@ def test_gold_is_what_the_template_says(folder: Path) -> None:
 @pytest.mark.slow
 def test_verbs_suit_the_unit(folder: Path) -> None:
     lexicon = load_lexicon("ja")
-    pack = load_pack("temporal-ja")
+    pack = load_pack("temporal-ja@1")
     maker = Generator(pack, lexicon, "1")
     years = {f.verb for f in lexicon.frames if "year" in f.units}
     (place,) = [
@@ -315,7 +315,7 @@ def test_too_few_words_for_a_split(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_korean_particles_and_states() -> None:
-    pack = load_pack("temporal-ko")
+    pack = load_pack("temporal-ko@1")
     maker = Generator(pack, load_pack_lexicon(pack), "1")
     (place,) = [
         p for p in maker.plan_cells("train", 60) if p.cell.name == "since-1/일시/short/entailment"

@@ -36,7 +36,7 @@ def test_dice_agree_even_where_an_item_needs_more(seed: int) -> None:
     ["since-3/年月日/random/neutral", "many-1/時間/short/neutral", "stay-1/時間/random/entailment"],
 )
 def test_lines_are_the_records_past_the_point_where_words_return(name: str) -> None:
-    pack = open_pack("temporal-ja")
+    pack = open_pack("temporal-ja@1")
     maker = Generator(pack, load_pack_lexicon(pack), "1")
     (place,) = (place for place in maker.plan_cells("train", 900) if place.cell.name == name)
     premises = [str(problem.inputs["premise"]) for problem in maker.problems("train", place)]

@@ -315,7 +315,7 @@ def test_the_temporal_pack_passes_the_gate(tmp_path: Path) -> None:
     report = generate("temporal-ja", tmp_path / "a", options=GenerateOptions(seed=1, gate=0))
     assert report.gate is not None
     assert (report.gate.passed, report.gate.over) == (True, ())
-    assert report.gate.vocabulary > 2000
+    assert report.gate.vocabulary > 800
     assert not any("artifacts" in problem for problem in load(str(tmp_path / "a")).card.problems)
 
 

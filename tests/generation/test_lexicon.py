@@ -81,7 +81,7 @@ def test_folder_without_lexicon(tmp_path: Path) -> None:
         ("lexicon.toml", "name = ", "not TOML"),
         ("lexicon.toml", ABOUT + 'colour = "red"\n', "colour"),
         ("agents.txt", "一郎\n一郎\n", "line 2: '一郎' was on line 1 already"),
-        ("nouns.tsv", "class\tkind\tnouns\na\tthing\t石 石\n", "line 2: '石' stands twice"),
+        ("nouns.tsv", "class\tkind\tnouns\na\tthing\t石 石\n", "line 2: '石' appears twice"),
         (
             "nouns.tsv",
             "class\tkind\tnouns\na\tthing\t石\na\tthing\t木\n",

@@ -89,7 +89,7 @@ def test_text_of_another_language_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("선장은 등대에 배를 세웠다. 안개가 짙었다.\n" * 20, "utf-8")
     with pytest.raises(
-        BadInput, match=r"text\.txt: no noun stands with a verb in the text; give Japanese text"
+        BadInput, match=r"text\.txt: no noun occurs with a verb in the text; give Japanese text"
     ):
         build_lexicon([path], tmp_path / "lex", LOW)
     assert not (tmp_path / "lex").exists()

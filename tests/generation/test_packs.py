@@ -34,7 +34,15 @@ def problems(name: str, split: str, per: int = 2) -> tuple[Example, ...]:
 
 
 def test_the_packs() -> None:
-    assert OWN == ["comparative-ja", "temporal-ja", "temporal-ko"]
+    assert OWN == [
+        "comparative-ja",
+        "modality-ja",
+        "modality-ko",
+        "negation-ja",
+        "negation-ko",
+        "temporal-ja",
+        "temporal-ko",
+    ]
 
 
 @pytest.mark.slow

@@ -60,8 +60,9 @@ def test_there_and_back(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_odd_comes_first(folder: Path) -> None:
-    score = ProblemScorer(open_pack("temporal-ja"))
-    example = next(e for e in load(str(folder)).splits["train"] if e.meta["template"] == "done-1")
+    score = ProblemScorer(open_pack("temporal-ja@1"))
+    example = load(str(folder)).splits["train"][0]
+    example = replace(example, meta={**example.meta, "template": "done-1"})
     natural = replace(
         example,
         inputs={"premise": "健太は3時間以内に手紙を読んだ。", "hypothesis": "健太は手紙を読んだ。"},

@@ -190,6 +190,33 @@ def test_composed_forms() -> None:
     assert inflect("앉다", "perfect") == "앉아 있다"
 
 
+@pytest.mark.parametrize(
+    ("verb", "form", "text"),
+    [
+        ("읽다", "past_maybe", "읽었을지도 모른다"),
+        ("가다", "maybe", "갈지도 모른다"),
+        ("만들다", "maybe", "만들지도 모른다"),
+        ("돕다", "past_future", "도왔을 것이다"),
+        ("듣다", "past_inferred", "들었나 보다"),
+        ("만들다", "inferred", "만드나 보다"),
+        ("쓰다", "past_seem", "쓴 것 같다"),
+        ("있다", "past_seem", "있었던 것 같다"),
+        ("부르다", "hearsay", "부른다고 한다"),
+        ("가다", "negative_past_maybe", "가지 않았을지도 모른다"),
+        ("가다", "past_certain", "갔음이 틀림없다"),
+        ("먹다", "obligation", "먹어야 한다"),
+    ],
+)
+def test_conjecture_and_modality(verb: str, form: str, text: str) -> None:
+    assert inflect(verb, form) == text
+
+
+def test_conjecture_of_adjectives() -> None:
+    assert inflect("예쁘다", "inferred", adjective=True) == "예쁜가 보다"
+    assert inflect("예쁘다", "hearsay", adjective=True) == "예쁘다고 한다"
+    assert inflect("좋다", "past_maybe", adjective=True) == "좋았을지도 모른다"
+
+
 def test_every_form_of_every_verb_is_made() -> None:
     for row in VERBS:
         verb = row.split()[0]

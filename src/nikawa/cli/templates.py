@@ -1,7 +1,8 @@
 """`nikawa templates`: check, show and audit templates, and review generated problems.
 
 `check` finds faults in a template file. `show` prints one template with samples. `audit` recomputes
-the labels of a published dataset. `review` writes problems to a sheet for people and reads it back.
+the labels of a published dataset. `review` writes problems to a sheet for people and reads it back, or lets readers judge a sample of
+a pack on the annotation pages and writes the figures to its card.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from nikawa.cli.terminal.output import (
 
 if TYPE_CHECKING:
     from nikawa.generation.review import ReviewReport
+    from nikawa.generation.review_sample import PackReviewReport
     from nikawa.generation.show import TemplateView
 
 MAX_ROWS_NAMED = 5
@@ -161,7 +163,10 @@ def audit(
 
 def review(
     dataset: Annotated[
-        str, typer.Argument(help="A generated dataset: a folder or a records file.")
+        str,
+        typer.Argument(
+            help="A generated dataset (with --export or --import), or a pack (with --project or --judgements)."
+        ),
     ],
     export: Annotated[
         Path | None,
@@ -170,7 +175,34 @@ def review(
     import_: Annotated[
         Path | None, typer.Option("--import", help="Read the decisions from a completed sheet.")
     ] = None,
-    n: Annotated[int | None, typer.Option("-n", help="Maximum rows of the sheet.", min=1)] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw a sample of a pack, and make an annotation project of it in this folder."
+        ),
+    ] = None,
+    judgements: Annotated[
+        list[Path] | None,
+        typer.Option(help="Judgements of a sample, for the card of the pack; may be repeated."),
+    ] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(help="The sample that was judged: sample.jsonl, which --project wrote."),
+    ] = None,
+    read_by: Annotated[
+        str,
+        typer.Option(help="Who judged the sample; default: the number of persons."),
+    ] = "",
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            help="Maximum rows of the sheet, or problems of the sample (default: 150).",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     pack: Annotated[
         str | None,
         typer.Option(
@@ -178,20 +210,37 @@ def review(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the dataset without the dropped problems.")
+        Path | None,
+        typer.Option(
+            help="Folder for the dataset without the dropped problems, or for the card of the pack."
+        ),
     ] = None,
     overwrite: Overwrite = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write problems to a sheet for people (keep or drop, with one of three reasons), and apply their decisions."""
+    """Let people review problems: on a sheet (keep or drop), or on the annotation pages (naturalness and label)."""
     from nikawa.errors import BadInput
     from nikawa.generation.review import apply_review
     from nikawa.generation.review import export_review as write
 
-    if (export is None) == (import_ is None):
-        raise BadInput("the sheet is missing", cure="pass --export SHEET or --import SHEET")
+    steps = [step for step in (export, import_, project, judgements) if step]
+    if len(steps) != 1:
+        cure = "pass one of --export SHEET, --import SHEET, --project FOLDER, --judgements FILE"
+        raise BadInput("the step of the review is missing", cure=cure)
+    if project is not None:
+        start_review_project(dataset, project, n, seed, data, json=json, quiet=quiet)
+        return
+    if judgements:
+        from nikawa.generation.review_sample import review_pack
+
+        if sample is None:
+            raise BadInput("the sample is missing", cure="pass --sample FILE/sample.jsonl")
+        with status(f"evaluating the review of {dataset}", quiet or json):
+            result = review_pack(dataset, sample, judgements, read_by=read_by, out=out, data=data)
+        print_result(result, print_figures, json=json, quiet=quiet)
+        return
     with status(f"reviewing {dataset}", quiet or json):
         if export is not None:
             report = write(dataset, export, data=data, pack=pack, most=n, overwrite=overwrite)
@@ -204,6 +253,80 @@ def review(
         json=json,
         quiet=quiet,
     )
+
+
+READERS = 2
+"""Readers of each problem of a review."""
+SAMPLE_SUFFIX = "-sample"
+"""The folder of the sample is named after the project: readers must not see its labels."""
+
+
+def start_review_project(
+    spec: str,
+    project: Path,
+    n: int | None,
+    seed: int,
+    data: Path | None,
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Draw a sample of a pack and make a project with the form `inference`, which also asks for naturalness."""
+    from nikawa.cli.collect import show_new
+    from nikawa.collect.job import create
+    from nikawa.collect.sources import NewProject
+    from nikawa.errors import BadInput
+    from nikawa.generation.pack import open_pack
+    from nikawa.generation.review_sample import MIN_READ, write_sample
+
+    if project.exists():
+        raise BadInput("exists already", file=project, cure="choose another folder")
+    folder = project.with_name(project.name + SAMPLE_SUFFIX)
+    with status(f"drawing a sample of {spec}", quiet or json):
+        drawn = write_sample(spec, folder, n=n or MIN_READ, seed=seed, data=data)
+        new = NewProject(
+            form="inference",
+            workers=READERS,
+            language=open_pack(spec, data).language,
+            options={"naturalness": True},
+        )
+        report = create(project, drawn.items, new, data=data)
+    show_new(report, json, quiet)
+    if not (quiet or json):
+        echo(
+            f"{format_count(drawn.problems, 'problem')} of {format_count(drawn.templates, 'template')}. "
+            f"The labels are in {drawn.sample}; keep this file away from readers."
+        )
+        echo(
+            f"When all are judged: nikawa collect export {project} --out judgements.jsonl, then "
+            f"nikawa templates review {spec} --sample {drawn.sample} --judgements judgements.jsonl"
+        )
+
+
+def print_figures(report: PackReviewReport) -> None:
+    """Print the figures of a review."""
+    figures = report.figures
+    rows = [
+        ("read by", figures.read_by),
+        ("readers", figures.readers),
+        ("problems", figures.n),
+        ("natural", f"{figures.natural:.1%}"),
+        ("without reservation", f"{figures.fully_natural:.1%}"),
+        ("clearly unnatural for a reader", figures.unnatural),
+        ("label agreed", f"{figures.label_agreed:.1%}"),
+        ("label disputed by a reader", figures.disputed),
+    ]
+    if figures.label_agreement is not None and figures.naturalness_agreement is not None:
+        rows.append(("readers agree on the label", f"{figures.label_agreement:.1%}"))
+        rows.append(("readers agree on naturalness", f"{figures.naturalness_agreement:.1%}"))
+    print_table(("", ""), rows)
+    if figures.faults:
+        print_table(
+            ("template", "unnatural", "disputed"),
+            [(fault.template, fault.unnatural, fault.disputed) for fault in figures.faults],
+            numbers=("unnatural", "disputed"),
+        )
+    echo(f"Written to {report.card}")
 
 
 def print_review(report: ReviewReport, exported: bool) -> None:

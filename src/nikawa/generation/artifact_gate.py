@@ -40,7 +40,7 @@ class Culprit(Record, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What is wrong and what could be done."""
         return (
-            f"{self.token!r} stands in {self.n:,} problems, {self.count:,} of them {self.label} "
+            f"{self.token!r} is in {self.n:,} problems, {self.count:,} of them {self.label} "
             f"(at most {self.critical - 1:,} may be): balance the labels of {list_names(self.templates)}"
         )
 
@@ -57,7 +57,9 @@ class GateVerdict(Record, frozen=True, kw_only=True):
     """The test's threshold, corrected for so many tests."""
     tokeniser: str
     over: tuple[Pair, ...]
-    """Pairs of token and label over the line, the worst first."""
+    """Pairs of token and label over the line, the worst first; without the declared ones."""
+    declared: tuple[Pair, ...] = ()
+    """Pairs over the line whose token the pack declares as its phenomenon."""
     impossible: tuple[Culprit, ...] = ()
     """Literals that no other words can help, the worst first; empty where it was chance."""
 
@@ -77,17 +79,21 @@ def judge_artifacts(
 
     probe = probe_artifacts(str(path), options=ProbeOptions(tokeniser=tokeniser, top=0))
     report = probe.report
-    passed = len(report.over) <= allowed
+    phenomenon = frozenset(generator.pack.head.phenomenon)
+    over = tuple(pair for pair in report.over if pair.token not in phenomenon)
+    declared = tuple(pair for pair in report.over if pair.token in phenomenon)
+    passed = len(over) <= allowed
     culprits: tuple[Culprit, ...] = ()
     if not passed:
-        culprits = find_culprits(generator, cells, report.over, report.tokeniser, probe.table)
+        culprits = find_culprits(generator, cells, over, report.tokeniser, probe.table)
     return GateVerdict(
         passed=passed,
         allowed=allowed,
         vocabulary=report.vocabulary,
         threshold=report.threshold,
         tokeniser=report.tokeniser,
-        over=report.over,
+        over=over,
+        declared=declared,
         impossible=culprits if len(culprits) > allowed else (),
     )
 

@@ -37,7 +37,7 @@ NOTES = {
     "unparsed": "the row is not a problem of its template",
     "category": "the row's category is not its template's",
     "time-format": "the times are not written in the row's time format",
-    "time-span": "the times do not lie in the row's time span",
+    "time-span": "the times are outside the time span of the row",
     "inconsistent-premise": "the premise contradicts itself: it takes for granted what its times exclude",
     "mixed-formats": "the times of one problem are written in different formats",
     "interval-unit": "the interval's unit is not the largest unit of the times",

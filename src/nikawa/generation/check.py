@@ -178,16 +178,18 @@ class _TemplateCheck:
         for use in self.template.uses:
             if not isinstance(use, Word):
                 continue
-            for name in ("case", "frame", "transitive", "wants"):
+            for name in ("case", "frame", "transitive", "wants", "tag"):
                 value = getattr(use, name)
                 if value in ("", (), None):
                     continue
                 if declared.setdefault((use.slot, name), value) != value:
-                    what = f"{use.slot} is declared twice, with a different {name}"
+                    written = self.template.written_names[use.slot]
+                    what = f"{written} is declared twice, with a different {name}"
                     self.add("declared-twice", use.at, what, "declare it once")
         for slot in self.template.slots.values():
             if slot.kind == "verb" and not slot.frame:
-                what, cure = f"{slot.name} has no frame", "name the cases it takes at its first use"
+                what = f"{self.template.written_names[slot.name]} has no frame"
+                cure = "name the cases it takes at its first use"
                 self.add("frame", self.position("premise"), what, cure, "warning")
 
     def check_days(self) -> None:
@@ -208,7 +210,7 @@ class _TemplateCheck:
         template, fmt = self.template, self.template.test_format
         if fmt is not None and template.formats and fmt not in template.formats:
             name = fmt.name(template.language)
-            what = f"the test format {name} is none of the formats of its times"
+            what = f"its times do not have the test format {name}"
             names = " ".join(other.name(template.language) for other in template.formats)
             cure = f"choose one of {names}, or add it to formats"
             self.add("format", self.position("test"), what, cure)
@@ -230,7 +232,12 @@ class _TemplateCheck:
         if both is not None:
             values, fmt = both
             texts = template.render_times(values, fmt)
-            shown = ", ".join(f"{name} {texts[name]}" for name in values if name in texts)
+            shown_texts = {
+                use.slot: f"{template.written_names[use.slot]} {texts[use.key]}"
+                for use in template.uses
+                if isinstance(use, Time) and not use.days and use.key in texts
+            }
+            shown = ", ".join(shown_texts[name] for name in values if name in shown_texts)
             what = f"both conditions hold for {shown or 'any problem'}"
             self.add("overlap", self.position("contradicts"), what, "narrow one of them")
 

@@ -51,6 +51,8 @@ class Edge:
     name: str
     side: str
     at: Position = field(default=Position(), compare=False)
+    source: str = field(default="", compare=False)
+    """The name as the author wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Size:
     count: int = 0
     unit: str = ""
     at: Position = field(default=Position(), compare=False)
+    source: str = field(default="", compare=False)
+    """The name as the author wrote it; empty for a plain integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +257,8 @@ _SYNONYMS = {
     "＜": "<",
     "＞": ">",
 }
+_MEANT_CONSTANTS = {"true": "always", "yes": "always", "false": "never", "no": "never"}
+"""Words that authors try for a condition that always or never holds, and the word to write."""
 _CONSTANTS = {"True": ALWAYS, "always": ALWAYS, "False": NEVER, "never": NEVER}
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<number>[0-9]{1,9})|(?P<name>[A-Za-z][A-Za-z0-9_]*(?:\.\w+)?)"
@@ -370,6 +376,11 @@ class _Parser:
             for word, constant in _CONSTANTS.items():
                 if self.take(word):
                     return constant
+            token = self.peek()
+            meant = _MEANT_CONSTANTS.get(token.text.lower())
+            if meant is not None:
+                what = f"{token.text!r} is not a condition"
+                raise _syntax_error(what, token.at, f"write {meant}")
             return self.parse_chain()
         finally:
             self.depth -= 1
@@ -433,11 +444,11 @@ class _Parser:
         if slot and slot[0] == "time":
             if dot and side not in ("start", "end"):
                 raise _syntax_error(f"a time has no {side!r}", after_dot, "write .start or .end")
-            return Edge(key, side or "start", token.at)
+            return Edge(key, side or "start", token.at, name)
         if dot:
             cure = "only a time has .start and .end"
             raise _syntax_error(f"{name} has no {side!r}", after_dot, cure)
-        return Size(key, 0, "", token.at)
+        return Size(key, 0, "", token.at, name)
 
 
 def _is_instant(term: Term) -> bool:

@@ -109,7 +109,7 @@ class WordShare:
 
 
 def load_pack_lexicon(pack: Pack) -> Lexicon:
-    """The lexicon a pack names: a folder beside it, or a shipped one."""
+    """The lexicon a pack names: a folder next to the pack, or a shipped one."""
     beside = pack.folder / pack.head.lexicon
     if pack.head.lexicon and (beside / "lexicon.toml").is_file():
         lexicon = load_lexicon(beside)
@@ -148,7 +148,7 @@ class Generator:
         """
         planned = []
         for cell in self.pack.cells(split):
-            n = min(per_cell, self._count(cell, split))
+            n = min(per_cell * cell.weight, self._count(cell, split))
             planned.append(PlannedCell(self._cell_numbers[cell.name], cell, n))
         return planned
 
@@ -161,7 +161,7 @@ class Generator:
         return {name: number for number, name in enumerate(names, start=1)}
 
     def _count(self, cell: ProblemCell, split: str) -> int:
-        """How many different problems a cell is sure to have: times make more of the same words."""
+        """The minimum number of different problems in a cell; other times make more of the same words."""
         share = self.word_share(cell, split)
         if cell.span is not None and share.size:
             return 1 << 62
@@ -333,7 +333,9 @@ class _CellFiller:
             language = cell.template.language
             uses = {use.key: use for use in cell.template.uses if isinstance(use, Time)}
             for use in uses.values():
-                texts = _time_texts(use.kind, use.days, use.particle, cell.format, language)
+                texts = _time_texts(
+                    use.kind, use.days, use.particle, use.bare, cell.format, language
+                )
                 self.times.append((use.key, use, texts))
         self._returned: dict[int, tuple[list[TimeValues], set[tuple[Value, ...]]]] = {}
         """Items of the first period to the times of the items with the same words, in their order
@@ -404,7 +406,7 @@ class _CellFiller:
 
 @cache
 def _time_texts(
-    kind: str, days: int, particle: str, fmt: Format, language: str
+    kind: str, days: int, particle: str, is_bare: bool, fmt: Format, language: str
 ) -> dict[Value, str]:
     """The texts written so far of one kind of time: problems of one format share most of them."""
     return {}
@@ -418,7 +420,7 @@ def _list_choices(template: Template) -> list[tuple[str, tuple[str, ...]]]:
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _ID, _PREMISE, _HYPOTHESIS = "\x01", "\x02", "\x03"
-"""What stands in a line for what differs between items; JSON writes them as escapes that no text
+"""Placeholders in a line for the parts that differ between items; JSON writes them as escapes that no text
 has."""
 
 

@@ -38,6 +38,7 @@ from nikawa.generation.journal import (
     start_journal,
 )
 from nikawa.generation.pack import BY_DESIGN, PACK_FILE, Pack, open_pack, pack_names
+from nikawa.generation.review_sample import read_pack_card
 from nikawa.io.atomic import name_full_disk, staged_files
 from nikawa.io.cards import MADE_HERE
 from nikawa.io.file_names import refuse_outside
@@ -50,13 +51,13 @@ from nikawa.text import analyser
 from nikawa.version import __version__
 
 CHUNK_PROBLEMS = 5_000
-"""Problems a process makes at a time."""
+"""Number of problems that a process makes in one step."""
 CHUNKS_AHEAD = 12
 """Chunks each process may be ahead of the writer, who waits for the disk now and then."""
 NEW_FOLDER = ".generate-new"
 """Where a dataset grows that is to replace another."""
 MAX_ATTEMPTS = 10
-"""How often problems are made anew until the gate passes."""
+"""Maximum number of attempts until the gate passes."""
 LINE_START = b'{"id":"'
 """How every line begins; the number of its cell and a hyphen follow."""
 Progress = Callable[[int, int], None]
@@ -76,7 +77,7 @@ class GenerateOptions:
     """`cell`, or `total`: as many from each cell as stay within the number."""
     seed: int = 0
     splits: tuple[str, ...] = ()
-    """Training splits of the pack to write beside the whole; `all` for all."""
+    """Training splits of the pack to write in addition to the whole; `all` for all."""
     workers: int = 1
     overwrite: bool = False
     gate: int | None = None
@@ -101,7 +102,7 @@ class GenerateOptions:
         counts = {name: wanted.get(name, table.per) for name, table in splits.items()}
         if self.per == "total":
             for name, n in wanted.items():
-                cells = len(pack.cells(name))
+                cells = sum(cell.weight for cell in pack.cells(name))
                 if 0 < n < cells:
                     what = f"{name}: {n:,} problems do not reach {cells:,} cells"
                     raise BadInput(what, cure="ask for more, or --per cell")
@@ -113,7 +114,7 @@ class GenerateOptions:
         return {name: n for name, n in counts.items() if n}
 
     def choose_views(self, pack: Pack) -> tuple[str, ...]:
-        """The training splits to write beside the whole, in the order of the pack."""
+        """The training splits to write in addition to the whole, in the order of the pack."""
         for name in self.splits:
             if name != "all" and name not in pack.rules:
                 raise unknown(f"training split of {pack.name}", name, pack.rules)
@@ -202,7 +203,7 @@ def generate(
     with lock_folder(out, busy=busy, misplaced=misplaced):
         if not options.overwrite or not (out / CARD).exists():
             return _generate(spec, out, data, options, on_progress)
-        # Make the new dataset beside the old one, which stays until the new one is whole.
+        # Write the new dataset next to the old one, which stays until the new one is complete.
         beside = out / NEW_FOLDER
         refuse_outside(beside, out)
         fresh = dataclasses.replace(options, overwrite=False)
@@ -235,7 +236,7 @@ def _generate(
 ) -> GenerateReport:
     """Generate into a folder that this process has locked.
 
-    Problems are made anew until the gate passes.
+    If the gate does not pass, other words are tried.
     """
     pack = open_pack(spec, data)
     if spec not in pack_names() or (Path(spec) / PACK_FILE).is_file():
@@ -435,7 +436,7 @@ class Plan:
         can_fork = "fork" in get_all_start_methods()
         if can_fork:
             gc.collect()
-            gc.freeze()  # so that no collection of a child touches, and thereby copies, the plan
+            gc.freeze()  # otherwise a garbage collection in a child touches the plan, which copies it
         places = [
             (chunk, folder / f".chunk-{number}{UNFINISHED}") for number, chunk in enumerate(chunks)
         ]
@@ -478,7 +479,7 @@ class Plan:
                     missed[name] = n
         short = {}
         for planned in self.cells.get(first, ()):
-            if planned.n < self.per_cell[first]:
+            if planned.n < self.per_cell[first] * planned.cell.weight:
                 short[planned.cell.name] = planned.n
         return GenerateReport(
             pack=self.generator.pack.name,
@@ -567,6 +568,18 @@ class ChunkWriter:
         return cls(Plan(open_pack(*source), seed, per_cell, views, source=source))
 
 
+def describe_review(pack: Pack) -> str:
+    """What a review found out about the pack, for the card of a dataset; empty without a review."""
+    card = read_pack_card(pack.folder)
+    if card is None or card.review is None or card.version != pack.head.version:
+        return ""
+    review = card.review
+    return (
+        f" {review.n} problems of the pack were reviewed ({review.read_by}): natural in "
+        f"{review.natural:.1%} of the readings, label agreed in {review.label_agreed:.1%}."
+    )
+
+
 def describe(generator: Generator, report: GenerateReport, command: str) -> Card:
     """The card of a generated dataset.
 
@@ -602,10 +615,11 @@ def describe(generator: Generator, report: GenerateReport, command: str) -> Card
         homepage=MADE_HERE + command,
         description=f"{pack.head.description or pack.head.title} {len(pack.templates)} templates in "
         f"{len(pack.categories)} categories, {first.cells:,} cells; {counts} problems.".strip(),
-        labels="Computed from the template's condition and the times or numbers filled in.",
+        labels="Computed from the template's condition and the times or numbers filled in."
+        + describe_review(pack),
         workers="none: no person judged the problems",
         workers_are="none",
-        source=f"Templates of the pack {pack.name}; words of the lexicon {about.name!r}: "
+        source=f"Templates of the pack {pack.name}@{pack.head.version}; words of the lexicon {about.name!r}: "
         + " ".join(about.provenance.split()),
         problems=tuple(problems),
     )

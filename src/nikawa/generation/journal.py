@@ -69,7 +69,7 @@ def start_journal(folder: Path, settings: str, overwrite: bool) -> Journal:
     if overwrite:
         clear_folder(folder)
         return Journal(settings=settings)
-    choose_another = "choose another folder, or say --overwrite"
+    choose_another = "choose another folder, or pass --overwrite"
     if (folder / CARD).exists():
         raise BadInput("already contains a dataset", file=folder, cure=choose_another)
     if path.exists():
@@ -77,7 +77,7 @@ def start_journal(folder: Path, settings: str, overwrite: bool) -> Journal:
             journal = read_json(path, Journal)
         except BadInput as error:
             what = f"the journal of an unfinished run cannot be read ({error.what})"
-            cure = "say --overwrite to begin again, or choose another folder"
+            cure = "pass --overwrite to begin again, or choose another folder"
             raise UnusableRun(what, file=path, cure=cure) from None
         if journal.settings == settings:
             return journal
@@ -123,12 +123,12 @@ class GrowingFiles:
         refuse_outside(path, self.folder)
         if os.path.lexists(final := final_path(self.folder, split)):
             if not self.journal.chunks or path.exists():  # it is not of this run, which ends by it
-                cure = "move it away, choose another folder, or say --overwrite"
+                cure = "move it away, choose another folder, or pass --overwrite"
                 raise UnusableRun("already exists", file=final, cure=cure)
             return None
         if size and (not path.exists() or path.stat().st_size < size):
             what = f"{path.name} is shorter than the journal says"
-            raise UnusableRun(what, file=self.folder, cure="say --overwrite to begin again")
+            raise UnusableRun(what, file=self.folder, cure="pass --overwrite to begin again")
         stream = path.open("r+b" if size else "wb")
         stream.truncate(size)
         stream.seek(size)
@@ -139,7 +139,7 @@ class GrowingFiles:
         for split, text in texts:
             stream = self._streams[split]
             if stream is None:  # the file was put there by somebody else while the run was away
-                cure = "move it away, or say --overwrite to begin again"
+                cure = "move it away, or pass --overwrite to begin again"
                 raise UnusableRun("already exists", file=final_path(self.folder, split), cure=cure)
             with name_full_disk(final_path(self.folder, split)):
                 stream.write(text)

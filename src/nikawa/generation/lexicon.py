@@ -28,6 +28,8 @@ from nikawa.records import Record
 SHIPPED_FOLDER = Path(__file__).parent / "lexicons"
 """Where the lexicons lie that come with the package."""
 FRAME_COLUMNS = ("verb", "class", "transitive", "times", "units", "state", "nouns")
+TAG_COLUMN = "tags"
+"""An optional column of `frames.tsv`."""
 SUBJECTS = {"ja": "ガ", "ko": "이/가"}
 """The case of the agent, which every frame has."""
 
@@ -50,6 +52,8 @@ class Frame(Record, frozen=True, kw_only=True):
     """Whether its ている (-어 있다, -고 있다) form tells a state that holds: 住んでいる."""
     nouns: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """By case; the agent's case is filled with any agent."""
+    tags: tuple[str, ...] = ()
+    """Classes of verbs that templates ask for with `#`."""
 
     def suits(self, wants: str = "", unit: str = "", state: bool = False) -> bool:
         """Whether it goes with a kind of time and a unit, and has a state where `state` is true."""
@@ -153,12 +157,13 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         *,
         transitive: bool | None = None,
         wants: str = "",
+        tag: str = "",
         state: bool = False,
         kinds: Mapping[str, str] | None = None,
     ) -> tuple[Frame, ...]:
         """The frames with exactly these cases, where numbers after an agent's case do not count.
 
-        `wants` is one of `VERB_TIMES`; `kinds` limits the nouns of a case to a kind, such as {"ニ":
+        `wants` is one of `VERB_TIMES`; `tag` is a class of verbs; `kinds` limits the nouns of a case to a kind, such as {"ニ":
         "place"}.
         """
         own_cases = {case.rstrip("0123456789") for case in cases}
@@ -166,6 +171,8 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         frames = []
         for frame in self._frames_by_cases.get(frozenset(own_cases), ()):
             is_voice = transitive in (None, frame.transitive)
+            if tag and tag not in frame.tags:
+                continue
             if is_voice and frame.suits(wants, state=state):
                 own_kinds = {case: self.kind_of(frame, case) for case in kinds or ()}
                 if own_kinds == (kinds or {}):
@@ -259,7 +266,7 @@ class _LexiconReader:
                 raise BadInput(what, file=path, line=number, cure="join the two lines")
             if len(set(nouns)) != len(nouns):
                 twice = next(noun for noun in nouns if nouns.count(noun) > 1)
-                what = f"{twice!r} stands twice in {name!r}"
+                what = f"{twice!r} appears twice in {name!r}"
                 raise BadInput(what, file=path, line=number, cure="remove one")
             self.classes[name] = NounClass(kind=row["kind"], nouns=nouns)
 
@@ -287,6 +294,7 @@ class _LexiconReader:
                 units=units,
                 state=row["state"] == "yes",
                 nouns=nouns,
+                tags=tuple(row.get(TAG_COLUMN, "").split()),
             )
 
     def parse_nouns(self, text: str, refuse: Callable[..., BadInput]) -> dict[str, tuple[str, ...]]:

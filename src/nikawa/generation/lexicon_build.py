@@ -46,7 +46,7 @@ VOICE = frozenset({"れる", "られる", "せる", "させる"})
 _FRAME_CASES = {True: (("ヲ",), ("ノ~ヲ", "ヲ")), False: (("ニ",), ("マデ",))}
 """The cases of a verb's frames, by whether it is transitive."""
 _NOUNS = frozenset({"一般", "サ変接続", "固有名詞", "形容動詞語幹", "接尾", "ナイ形容詞語幹"})
-"""Kinds of nouns (IPADIC) that have a content; pronouns, numbers and the like are left out."""
+"""Kinds of nouns (IPADIC) that have a content: no pronouns, numbers, suffixes or dependent nouns."""
 _SUFFIXES = frozenset({"一般", "地域", "サ変接続", "人名"})
 """Kinds of suffixes that a compound may hold."""
 _CASE_TAGS = frozenset({("格助詞", "一般"), ("副助詞", "*")})
@@ -160,7 +160,7 @@ def extract_by_heads(tokens: Tokens) -> Iterator[Triple]:
 
 
 def _find_governor(tokens: Tokens, i: int, children: Children) -> str:
-    """The verb at `i`, empty where it is none or not in the active voice."""
+    """The verb at `i`; empty if the word is not a verb in the active voice."""
     token = tokens[i]
     dependents = [tokens[child] for child in children.get(i, ())]
     helpers = [one for one in dependents if one.deprel in ("aux", "aux:pass", "compound")]
@@ -173,7 +173,7 @@ def _find_governor(tokens: Tokens, i: int, children: Children) -> str:
 
 
 def _join_compound(tokens: Tokens, i: int, children: Children) -> str:
-    """The noun at `i` with the parts of its compound, where nothing stands between them."""
+    """The noun at `i` with the parts of its compound, if nothing is between them."""
     before = [child for child in children.get(i, ()) if child < i]
     parts = [child for child in before if tokens[child].deprel == "compound"]
     first = min(parts, default=i)
@@ -264,7 +264,7 @@ def build_lexicon(
     if not counts:
         # Text of another language has sentences, but no noun, particle and verb of Japanese.
         cure = "give Japanese text with verbs and their nouns; lexicons of other languages are written by hand"
-        raise BadInput("no noun stands with a verb in the text", file=texts[0], cure=cure)
+        raise BadInput("no noun occurs with a verb in the text", file=texts[0], cure=cure)
     kept, dropped = _cut_counts(counts, excluded, options, seen["pruned"])
     frames = list(_list_frames(kept, options.nouns))
     verbs = {verb for verb, _ in frames}

@@ -9,7 +9,7 @@
       contradicts when:  time3 < time1
 
 A line that begins with `#` is a remark. A line that is indented and has no field name goes on with
-the line above. Slots stand in braces: `{agent ガ}`, `{verb1 他 ガ ヲ past}`, `{time1 -1day}`, and a
+the line above. Slots are in braces: `{agent ガ}`, `{verb1 他 ガ ヲ past}`, `{time1 -1day}`, and a
 choice of texts, `{以内に|で}`.
 """
 
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from nikawa.errors import suggest
 from nikawa.generation.conditions import (
+    LABELS,
     NEVER,
     Condition,
     parse_condition,
@@ -43,6 +44,7 @@ from nikawa.generation.template import (
     merge_literals,
 )
 from nikawa.generation.template_errors import Position, TemplateError, TemplateErrors
+from nikawa.generation.time_spans import SPANS
 from nikawa.generation.times import (
     INTERVAL_FORMATS,
     POINT_FORMATS,
@@ -63,6 +65,8 @@ FIELDS = {
     "contradicts when": "contradicts",
     "formats": "formats",
     "test format": "test",
+    "spans": "spans",
+    "weights": "weights",
     "note": "note",
 }
 """What a line may begin with, and what it is called inside."""
@@ -80,6 +84,8 @@ VOICES = {
     "자": False,
 }
 """Whether a verb is transitive, by the words for it."""
+MAX_WEIGHT = 9
+"""The most that a cell may outweigh another."""
 MAX_TIMES = 5
 """Slots of one kind of time: all orders of the times are tried, so there is a limit to them."""
 _HEAD = re.compile(r"template\s+(\S+)\s*")
@@ -100,6 +106,8 @@ class Notation:
     """The times' formats by name; all of the language's when left out."""
     measures: Mapping[str, Format] = field(default_factory=dict)
     """The measures of number slots, by name."""
+    spans: tuple[str, ...] = tuple(SPANS)
+    """The spans of the pack, by name."""
 
     def __post_init__(self) -> None:
         if not self.formats:
@@ -194,7 +202,7 @@ def read_blocks(path: Path) -> Iterator[Block | TemplateError]:
 
 
 def parse_block(block: Block, notation: Notation) -> Template:
-    """The template of one block; a `TemplateError` that says why there is none holds all errors."""
+    """The template of one block; if it cannot be read, a `TemplateError` contains all errors."""
     errors = TemplateErrors()
     for name in ("premise", "hypothesis", "category"):
         if not block.text(name):
@@ -225,6 +233,8 @@ def parse_block(block: Block, notation: Notation) -> Template:
         formats=formats,
         test_format=test_format,
         category=block.text("category"),
+        spans=errors.attempt(lambda: _choose_spans(block, notation), ()),
+        weights=errors.attempt(lambda: _read_weights(block), (1, 1, 1)),
         language=notation.language,
         note=block.text("note"),
         at=block.at,
@@ -287,6 +297,36 @@ def _choose_formats(block: Block, notation: Notation, elements: Side) -> tuple[F
     return chosen
 
 
+def _choose_spans(block: Block, notation: Notation) -> tuple[str, ...]:
+    """The spans that `spans:` names; none where all of the pack are meant."""
+    text, at = block.fields.get("spans", ("", block.at))
+    names = []
+    for word in _WORD.finditer(text):
+        if word[0] not in notation.spans:
+            what = f"{word[0]!r} is not a span of the pack"
+            cure = suggest(word[0], notation.spans)
+            raise TemplateError("format", what, at.forward(word.start()), cure)
+        names.append(word[0])
+    return tuple(names)
+
+
+def _read_weights(block: Block) -> tuple[int, int, int]:
+    """The weights of entailment, contradiction and neutral."""
+    if "weights" not in block.fields:
+        return 1, 1, 1
+    text, at = block.fields["weights"]
+    words = text.split()
+    numbers = [int(word) for word in words if word.isascii() and word.isdigit()]
+    if len(words) != len(LABELS) or len(numbers) != len(words) or max(numbers) > MAX_WEIGHT:
+        what = f"the weights are {text!r}"
+        cure = f"write three numbers from 0 to {MAX_WEIGHT}, for {', '.join(LABELS)}"
+        raise TemplateError("syntax", what, at, cure)
+    if not any(numbers):
+        raise TemplateError("syntax", "all weights are 0", at, "give at least one label a weight")
+    entailment, contradiction, neutral = numbers
+    return entailment, contradiction, neutral
+
+
 def parse_side(text: str, at: Position, notation: Notation) -> Side:
     """The elements of a sentence; the first error is raised and holds the others."""
     errors = TemplateErrors()
@@ -329,7 +369,7 @@ class _SideParser:
         if not wide and "｝" in text:
             wide = [text.index("｝")]
         for place in wide:
-            cure = "write { and }, which a slot stands in"
+            cure = "write { and } around a slot"
             self.add("syntax", f"a full-width {text[place]!r}", at.forward(place), cure)
         lone = next((mark for mark in "{}" if mark in text), "")
         if lone and not wide:
@@ -340,7 +380,7 @@ class _SideParser:
         return Literal(text, at)
 
     def parse_slot(self, inside: str, at: Position) -> Element:
-        """What stands between braces: a choice, a time or a word.
+        """The text between braces: a choice, a time or a word.
 
         What cannot be read becomes an empty literal.
         """
@@ -379,6 +419,8 @@ class _SideParser:
                 time = replace(time, apart=(slot, int(apart[2])))
             elif text.startswith("+"):
                 time = replace(time, particle=text[1:])
+            elif text == "bare" and time.kind == "interval":
+                time = replace(time, bare=True)
             else:
                 cure = "write for example {time1 -1day} or {time2 !=time1-1day}"
                 self.add("syntax", f"{text!r} says nothing about a {time.kind}", at, cure)
@@ -391,6 +433,8 @@ class _SideParser:
             form = text.replace("-", "_")
             if text.startswith("+"):
                 word = replace(word, particle=text[1:])
+            elif is_verb and text.startswith("#") and len(text) > 1:
+                word = replace(word, tag=text[1:])
             elif text.rstrip("0123456789") in notation.cases:
                 if is_verb:
                     word = replace(word, frame=(*word.frame, text))

@@ -75,7 +75,7 @@ def read_rows(path: Path) -> Iterator[tuple[Row, Positions]]:
 
 
 def parse_row(row: Row, positions: Positions) -> Template:
-    """The template of one row; a `TemplateError` that says why there is none holds all errors."""
+    """The template of one row; if it cannot be read, a `TemplateError` contains all errors."""
     return _RowParser(row, positions).parse()
 
 

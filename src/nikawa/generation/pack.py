@@ -11,7 +11,7 @@ What `pack.toml` may say:
 
     # all of the following may be left out
     description = "…"
-    slots = ["adjective"]                # kinds of word slots beside agent, noun, place, verb
+    slots = ["adjective"]                # kinds of word slots in addition to agent, noun, place, verb
     formats = ["年", "年月"]              # formats of times; all when left out
     spans = ["random", "short"]
 
@@ -101,8 +101,10 @@ class SpanTable(_Table, frozen=True):
     interval: tuple[int, int] = (1, 9)
     """The shortest and the longest interval, in the largest unit of the times."""
     years: tuple[int, int] = (2000, 2020)
+    hours: tuple[int, int] = (0, 23)
+    """The first and the last hour of the day that a time may have."""
     window: dict[str, int] = {}
-    """Smallest unit to how many of it all points of a problem lie in."""
+    """Smallest unit to the number of neighbouring values that all points of a problem share."""
 
 
 class MeasureTable(_Table, frozen=True):
@@ -147,21 +149,26 @@ class PackHead(_Table, frozen=True, kw_only=True):
     """`pack.toml` as written."""
 
     name: str
+    version: str = "1"
+    """Goes up when the problems of a seed change; an old version is called `name@version`."""
     language: str
     title: str
     licence: str
     templates: tuple[str, ...]
-    """Files beside it, or `data:…` for files of the published data."""
+    """Files next to it, or `data:…` for files of the published data."""
     lexicon: str = ""
-    """A folder beside it, or a shipped lexicon; that of the language when empty."""
+    """A folder next to it, or a shipped lexicon; if empty, the lexicon of the language."""
     description: str = ""
     slots: tuple[str, ...] = ()
-    """Kinds of word slots beside those every pack has."""
+    """Kinds of word slots in addition to those every pack has."""
     formats: tuple[str, ...] = ()
     """The formats that times may have; all when empty."""
     spans: tuple[str, ...] = ("random", "short")
+    phenomenon: tuple[str, ...] = ()
+    """Tokens that are what the pack tests (かもしれない in a pack on modality). They may go with a
+    label: the artifact gate lists them and does not count them."""
     known: tuple[KnownFinding, ...] = ()
-    """What `nikawa data check` finds in every dataset of the pack, beside `BY_DESIGN`."""
+    """What `nikawa data check` finds in every dataset of the pack, in addition to `BY_DESIGN`."""
     span: dict[str, SpanTable] = {}
     measure: dict[str, MeasureTable] = {}
     cells: dict[str, CellTable] = msgspec.field(
@@ -196,7 +203,7 @@ class Pack:
 
     @property
     def file(self) -> Path:
-        """The file that says what the pack is; that of its templates where they stand alone."""
+        """The file that describes the pack; the template file if there is no pack file."""
         head = self.folder / PACK_FILE
         return head if head.is_file() or not self.sources else self.sources[0]
 
@@ -249,8 +256,9 @@ class Pack:
 
 
 def pack_names() -> tuple[str, ...]:
-    """The packs that ship."""
-    return tuple(sorted(head.parent.name for head in PACKS.glob(f"*/{PACK_FILE}")))
+    """The packs that ship, each in its current version."""
+    names = (head.parent.name for head in PACKS.glob(f"*/{PACK_FILE}"))
+    return tuple(sorted(name for name in names if "@" not in name))
 
 
 def open_pack(spec: str | None, data: Path | None = None) -> Pack:
@@ -265,7 +273,7 @@ def open_pack(spec: str | None, data: Path | None = None) -> Pack:
 
 
 def find_data_file(name: str, data: Path | None) -> Path:
-    """Where a file of published data lies: `jamp/dataset/…` in the data folder or a clone beside
+    """Where a file of published data lies: `jamp/dataset/…` in the data folder or a clone next to
     it.
     """
     dataset, _, rest = name.partition("/")
@@ -322,8 +330,10 @@ def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
     A template file takes the head of the pack it belongs to, if any.
     """
     path = Path(spec)
+    if isinstance(spec, str) and not path.exists():
+        spec = _find_version(spec)
     is_shipped = isinstance(spec, str) and (PACKS / spec / PACK_FILE).is_file()
-    # A dataset made from a pack may lie in a folder of its name.
+    # The folder of a dataset may have the name of the pack it was made from.
     if is_shipped and not (path / PACK_FILE).is_file():
         path = PACKS / spec
     elif not path.exists():
@@ -346,6 +356,20 @@ def _find_head(spec: str | Path) -> tuple[Path, PackHead]:
         lexicon="ja",
     )
     return folder, head
+
+
+def _find_version(spec: str) -> str:
+    """The folder of a shipped pack in the version that a user names.
+
+    `temporal-ja@1` is a folder of its own; `temporal-ja@2` is `temporal-ja` while 2 is current.
+    """
+    name, at, version = spec.partition("@")
+    if not at or name not in pack_names() or (PACKS / spec / PACK_FILE).is_file():
+        return spec
+    if read_head(PACKS / name / PACK_FILE).version == version:
+        return name
+    old = sorted(head.parent.name for head in PACKS.glob(f"{name}@*/{PACK_FILE}"))
+    raise unknown(f"version of {name}", spec, (name, *old))
 
 
 def read_templates(
@@ -451,7 +475,7 @@ def _notation_of(head: PackHead, path: Path) -> Notation:
             cure = "use a word of Latin letters"
             raise BadInput(f"{kind!r} cannot name a slot", file=path, cure=cure)
     chosen = {name: formats[name] for name in head.formats or formats}
-    return Notation(head.language, (*WORD_KINDS, *head.slots), chosen, measures)
+    return Notation(head.language, (*WORD_KINDS, *head.slots), chosen, measures, head.spans)
 
 
 def spans_of(head: PackHead, path: Path) -> tuple[TimeSpan, ...]:
@@ -466,16 +490,17 @@ def spans_of(head: PackHead, path: Path) -> tuple[TimeSpan, ...]:
         is_interval = 0 < short <= long
         is_years = 0 < first <= last <= MAX_YEAR - long
         is_window = all(n > 0 for n in table.window.values())
-        if not (is_interval and is_years and is_window):
+        is_hours = 0 <= table.hours[0] <= table.hours[1] <= 23
+        if not (is_interval and is_years and is_window and is_hours):
             cure = "write the smaller number first, none below 1"
             raise BadInput(f"span {name!r} has no values", file=path, cure=cure)
         # A window starts where every month and every day still has its last value.
-        ranges = {**_START_RANGES, "year": table.years}
+        ranges = {**_START_RANGES, "year": table.years, "hour": table.hours}
         starts = {}
         for unit, width in table.window.items():
             low, high = ranges[unit]
             starts[unit] = (low, max(low, high - width + 1))
-        spans[name] = TimeSpan(name, table.interval, table.window, starts, table.years)
+        spans[name] = TimeSpan(name, table.interval, table.window, starts, table.years, table.hours)
     for name in head.spans:
         if name not in spans:
             raise BadInput(f"there is no span {name!r}", file=path, cure=suggest(name, spans))

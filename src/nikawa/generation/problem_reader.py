@@ -22,7 +22,7 @@ from nikawa.generation.times import (
 )
 
 SEPARATOR = "\n"
-"""What stands between premise and hypothesis, so that one expression covers both."""
+"""The separator of premise and hypothesis, so that one expression covers both."""
 MAX_WORD_CHARS = 40
 """Characters of a word; without a limit a long row that does not fit would take for ever to be
 refused."""
@@ -72,7 +72,7 @@ class ProblemReader:
         formats += [fmt for fmt, _ in times.values()]
         fmt = formats[0] if formats else None
         values = {
-            key: value
+            key.removesuffix(".bare"): value
             for key, (_, value) in times.items()
             if "-" not in key and not key.startswith("unit")
         }
@@ -100,7 +100,7 @@ class ProblemReader:
             case "time":
                 return point_pattern(language)
             case "interval":
-                return interval_pattern(language)
+                return interval_pattern(language, element.bare)
             case "unit":
                 return "|".join(TIME_WORDS[language].unit.values())
             case _:
@@ -113,7 +113,7 @@ class ProblemReader:
             case "time":
                 return parse_point(text, language)
             case "interval":
-                return parse_interval(text, language)
+                return parse_interval(text, language, is_bare=use.bare)
             case "unit":
                 units = TIME_WORDS[language].unit
                 unit = next(unit for unit, word in units.items() if word == text)

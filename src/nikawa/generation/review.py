@@ -37,7 +37,7 @@ REASONS = ("semantically unnatural", "incomplete sentence", "grammatically unnat
 
 
 Nouns = Mapping[str, str]
-"""Case to the noun that stands in it."""
+"""Case to its noun."""
 
 
 class Plausibility:
@@ -113,7 +113,7 @@ def score_phrase(verb: str, nouns: Nouns, lexicon: str = "ja") -> float:
 COLUMNS = ("id", "premise", "hypothesis", "score", "decision", "reason")
 DECISIONS = ("keep", "drop", "")
 Score = Callable[[Example], float | None]
-"""How plausible an example is; None where that cannot be told."""
+"""How plausible an example is; None if that is unknown."""
 
 
 class ReviewReport(Record, frozen=True, kw_only=True):
@@ -245,7 +245,7 @@ def write_review_sheet(
     score: Score | None = None,
     overwrite: bool = False,
 ) -> int:
-    """Write a sheet with one row an example, the least plausible first, and return how many.
+    """Write a sheet with one row per example, the least plausible first, and return how many.
 
     The score is that of `score`, else the example's own `meta["plausibility"]`. People fill
     `decision` (keep or drop) and `reason`.
@@ -292,7 +292,7 @@ def _check_decision(decision: str, reason: str) -> tuple[str, str] | None:
     if decision == "drop" and not reason:
         return "a row is dropped without a reason", f"one of: {', '.join(REASONS)}"
     if decision != "drop" and reason:
-        return "a reason stands without drop", "write drop, or clear the reason"
+        return "there is a reason without drop", "write drop, or clear the reason"
     return None
 
 
@@ -310,7 +310,7 @@ class ProblemScorer:
         """Form and text to the verbs that are written so."""
 
     def __call__(self, example: Example) -> float | None:
-        """The score of the least plausible verb of a problem; None where that cannot be told."""
+        """The score of the least plausible verb of a problem; None if that is unknown."""
         reader = self.readers.get(str(example.meta.get("template")))
         if reader is None:
             return None

@@ -1,7 +1,6 @@
 """Show a template to a person: what it says, the cells it has, and sample problems.
 
-The words of samples come from the pack's lexicon; a few plain placeholders serve where there is
-none that fits.
+The words of samples come from the pack's lexicon. If no word fits, a plain placeholder is used.
 """
 
 from __future__ import annotations

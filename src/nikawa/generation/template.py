@@ -7,6 +7,7 @@ same: positions in the file and the words they were written with do not count.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -81,6 +82,8 @@ class Word:
     wants: str = ""
     """The time a verb must go with: `point`, `within` (finished in an interval), `during` (lasting
     one), `again` (may be repeated)."""
+    tag: str = ""
+    """A class of verbs that the lexicon names: `housework` for `{verb 他 ガ ヲ #housework}`."""
     particle: str = ""
     """A particle whose shape depends on the word (은/는)."""
     at: Position = field(default=Position(), compare=False)
@@ -110,6 +113,8 @@ class Time:
     apart: tuple[str, int] | None = None
     """A point, moved by days, that this one must differ from (`tp_2!=tp_1-1day`)."""
     particle: str = ""
+    bare: bool = False
+    """Whether an interval is written without 間: 3年以内, 3ヶ月で."""
     at: Position = field(default=Position(), compare=False)
     source: str = field(default="", compare=False)
     """How it was written."""
@@ -121,8 +126,9 @@ class Time:
 
     @property
     def key(self) -> str:
-        """The name under which `render` takes its text, such as `time_1` or `time_1-1day`."""
+        """The name under which `render` takes its text: `time_1`, `time_1-1day`, `interval_1.bare`."""
         key = f"{self.slot}{self.days:+d}day" if self.days else self.slot
+        key = f"{key}.bare" if self.bare else key
         return f"{key}+{self.particle}" if self.particle else key
 
 
@@ -143,6 +149,7 @@ class Slot:
     frame: tuple[str, ...] = ()
     transitive: bool | None = None
     wants: str = ""
+    tag: str = ""
     forms: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     """The texts of a choice."""
@@ -173,6 +180,10 @@ class Template:
     """The formats its times may have; none for a template without times."""
     test_format: Format | None = None
     category: str = ""
+    spans: tuple[str, ...] = ()
+    """The spans its times may have; all of the pack if empty."""
+    weights: tuple[int, int, int] = (1, 1, 1)
+    """How many times the usual number of problems the cells of each label give; 0 leaves them out."""
     language: str = "ja"
     note: str = field(default="", compare=False)
     at: Position = field(default=Position(), compare=False)
@@ -211,9 +222,20 @@ class Template:
                     frame=old.frame or use.frame,
                     transitive=use.transitive if old.transitive is None else old.transitive,
                     wants=old.wants or use.wants,
+                    tag=old.tag or use.tag,
                     forms=(*old.forms, use.form) if is_new_form else old.forms,
                 )
         return slots
+
+    @cached_property
+    def written_names(self) -> dict[str, str]:
+        """Name of each slot to the name that the author wrote: `time1` for `time_1`."""
+        names: dict[str, str] = {}
+        for use in self.uses:
+            if not isinstance(use, Choice):
+                words = re.split(r"[\s+,、\[!=-]", use.source.strip("{}"), maxsplit=1)
+                names.setdefault(use.slot, words[0] or use.slot)
+        return names
 
     @cached_property
     def time_rules(self) -> TimeRules:
@@ -305,10 +327,14 @@ class Template:
         own_spans: tuple[TimeSpan | None, ...] = (None,)
         if self.time_rules.points or self.time_rules.sizes:
             own_spans = spans or (RANDOM_SPAN, SHORT_SPAN)
+            if self.spans:
+                own_spans = tuple(span for span in own_spans if span and span.name in self.spans)
         for fmt in own_formats:
             for span in own_spans:
                 labels = index_times(self.time_rules, fmt, span).labels
-                for label in LABELS:
+                for label, weight in zip(LABELS, self.weights, strict=True):
+                    if not weight:
+                        continue
                     yield ProblemCell(self, fmt, span, label), label in labels
 
 
@@ -319,6 +345,11 @@ class ProblemCell(NamedTuple):
     format: Format | None
     span: TimeSpan | None
     label: str
+
+    @property
+    def weight(self) -> int:
+        """How many times the usual number of problems it gives."""
+        return self.template.weights[LABELS.index(self.label)]
 
     @property
     def name(self) -> str:
@@ -367,7 +398,7 @@ def render_time(use: Time, value: Value, fmt: Format, language: str) -> str:
         text = TIME_WORDS[language].unit[fmt.largest]
     else:
         moved = move_days(value, use.days, fmt) if isinstance(value, tuple) else value
-        text = render_value(moved, fmt, language)
+        text = render_value(moved, fmt, language, is_bare=use.bare)
     return attach_particle(text, use.particle) if use.particle else text
 
 
@@ -398,14 +429,18 @@ def find_unbound_names(template: Template) -> Iterator[TemplateError]:
     """
     kinds = ("time", "interval", "number")
     bound = {name for name, slot in template.slots.items() if slot.kind in kinds}
+    written = template.written_names
     names = []
     for condition in (template.entails, template.contradicts, *template.given):
-        operands = iterate_operands(condition)
-        names += [(operand.name, operand.at) for operand in operands if operand.name]
+        for operand in iterate_operands(condition):
+            if operand.name:
+                names.append((operand.name, operand.source or operand.name, operand.at))
     for use in template.uses:
         if isinstance(use, Time) and use.apart:
-            names.append((use.apart[0], use.at))
-    for name, at in names:
+            slot = use.apart[0]
+            names.append((slot, written.get(slot, slot.replace("_", "")), use.at))
+    for name, shown, at in names:
         if name not in bound:
-            what = f"{name} is in a condition but in no sentence"
-            yield TemplateError("unbound-name", what, at, suggest(name, bound))
+            what = f"{shown} is in a condition but in no sentence"
+            known = [written.get(slot, slot) for slot in bound]
+            yield TemplateError("unbound-name", what, at, suggest(shown, known))

@@ -101,7 +101,7 @@ class TemplateErrors(list[TemplateError]):
     def raise_first(self) -> None:
         """Raise the first error of the text, which holds the others.
 
-        Nothing happens if there is none.
+        Nothing happens without errors.
         """
         if self:
             first, *rest = sorted(self, key=lambda error: error.at)

@@ -157,7 +157,7 @@ class _IndexBuilder:
         self.windows = span.windows(fmt) if rules.points else []
         """The ranges for the smallest unit of all points; none without a limit."""
         self.size_ranges = [span.lengths()]
-        """The ranges intervals or numbers lie in, one of which a problem draws."""
+        """The ranges of intervals or numbers; a problem draws one of the ranges."""
         if fmt.measure is not None and rules.sizes:
             numbers, width = span.numbers(fmt), fmt.measure.near
             self.size_ranges = [numbers]
@@ -335,7 +335,7 @@ class _IndexBuilder:
             lengths = self.size_ranges[draw_below(rng, len(self.size_ranges))]
             values: TimeValues = {}
             if self.windows:
-                # All points of a problem lie in one window; they may be equal.
+                # All points of a problem are in one window; they may be equal.
                 larger = span.draw_larger(fmt, rng)
                 window = self.windows[draw_below(rng, len(self.windows))]
                 for name in points:

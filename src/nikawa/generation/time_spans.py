@@ -1,7 +1,7 @@
 """How far apart the times of a problem lie: RANDOM and the SHORT of JAMP's Appendix C, and spans a
 pack declares.
 
-SHORT: all points of a problem share their larger units, and their smallest unit lies in a window of
+SHORT: all points of a problem share their larger units, and their smallest unit is in a window of
 a third of the next larger unit (hour 8, day 10, month 4; year 6, which the paper leaves open). The
 windows start where the published data's do.
 """
@@ -29,6 +29,8 @@ class TimeSpan:
     starts: Mapping[str, tuple[int, int]] = field(default_factory=dict, hash=False)
     """Smallest unit to the first and last value a window may start at."""
     years: tuple[int, int] = (2000, 2020)
+    hours: tuple[int, int] = (0, 23)
+    """The first and the last hour of the day that a time may have."""
 
     def values(self, unit: str, larger: Mapping[str, int]) -> range:
         """Every value of a unit, given the larger ones."""
@@ -41,7 +43,7 @@ class TimeSpan:
                 last = monthrange(larger.get("year", LEAP_YEAR), larger.get("month", 1))[1]
                 return range(1, last + 1)
             case _:
-                return range(24)
+                return range(self.hours[0], self.hours[1] + 1)
 
     def lengths(self) -> range:
         """The lengths of intervals."""
@@ -76,14 +78,15 @@ class TimeSpan:
         Days are listed; hours are drawn in addition.
         """
         if units[-1:] == ("hour",):
-            return (*self._draw(units[:-1], rng), int(rng.random() * 24))
+            hours = self.values("hour", {})
+            return (*self._draw(units[:-1], rng), hours[int(rng.random() * len(hours))])
         points = _list_points(units, self.years)
         return points[int(rng.random() * len(points))]
 
     def count_points(self, fmt: Format) -> int:
         """How many points there are."""
         if fmt.smallest == "hour":
-            return len(_list_points(fmt.units[:-1], self.years)) * 24
+            return len(_list_points(fmt.units[:-1], self.years)) * len(self.values("hour", {}))
         return len(_list_points(fmt.units, self.years))
 
     def point_getter(self, fmt: Format) -> Callable[[int], Point]:
@@ -91,7 +94,8 @@ class TimeSpan:
         if fmt.smallest != "hour":
             return _list_points(fmt.units, self.years).__getitem__
         days = _list_points(fmt.units[:-1], self.years)
-        return lambda place: (*days[place // 24], place % 24)
+        hours = self.values("hour", {})
+        return lambda place: (*days[place // len(hours)], hours[place % len(hours)])
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ shift):
 - `calendar`: hours; units a format leaves out come from 2000-01-01 0:00, a leap year, so that 2月29日 exists;
   a point lasts one of its smallest units; months and years shift by the calendar, the day cut to the month's length.
 - `compat`: the numbers of JAMP's generator, hour + 100 day + 10^4 month + 10^6 year, units left out are 0. The end of
-  12月 carries into the year even where there is none, and so do month ends; hours end where they start.
+  12月 carries into the year even if no year is written, and so do month ends; hours end where they start.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Format:
 
     @property
     def largest(self) -> str:
-        """The unit an interval has beside points of this format."""
+        """The unit of an interval in a problem with points of this format."""
         return self.units[0]
 
     @property
@@ -95,24 +95,28 @@ class TimeWords:
     """What follows a number in a point, by unit."""
     interval: dict[str, str]
     """What follows a number in an interval."""
+    bare_interval: dict[str, str]
+    """What follows a number in an interval before 以内, 以上, で and かかる, where 間 is not said."""
     interval_name: dict[str, str]
     """What the interval's format is called in the data."""
     unit: dict[str, str]
     """What follows the word for `every`."""
     gap: str = ""
-    """What stands between the parts of a point."""
+    """The text between the parts of a point."""
 
 
 TIME_WORDS = {
     "ja": TimeWords(
         point={"year": "年", "month": "月", "day": "日", "hour": "時"},
         interval={"year": "年間", "month": "ヶ月間", "day": "日間", "hour": "時間"},
+        bare_interval={"year": "年", "month": "ヶ月", "day": "日", "hour": "時間"},
         interval_name={"year": "年間", "month": "月間", "day": "日間", "hour": "時間"},
         unit={"year": "年", "month": "月", "day": "日", "hour": "時間"},
     ),
     "ko": TimeWords(
         point={"year": "년", "month": "월", "day": "일", "hour": "시"},
         interval={"year": "년", "month": "개월", "day": "일", "hour": "시간"},
+        bare_interval={"year": "년", "month": "개월", "day": "일", "hour": "시간"},
         interval_name={"year": "년간", "month": "개월간", "day": "일간", "hour": "시간"},
         unit={"year": "년", "month": "월", "day": "일", "hour": "시간"},
         gap=" ",
@@ -148,12 +152,13 @@ def render_point(point: Point, fmt: Format, language: str) -> str:
     return words.gap.join(f"{number}{words.point[unit]}" for number, unit in pairs)
 
 
-def render_interval(length: int, unit: str, language: str) -> str:
-    """An interval as text: 7ヶ月間, 7개월."""
-    return f"{length}{TIME_WORDS[language].interval[unit]}"
+def render_interval(length: int, unit: str, language: str, *, is_bare: bool = False) -> str:
+    """An interval as text: 7ヶ月間, 7개월; 7ヶ月 if it is bare."""
+    words = TIME_WORDS[language]
+    return f"{length}{(words.bare_interval if is_bare else words.interval)[unit]}"
 
 
-def render_value(value: Value, fmt: Format, language: str) -> str:
+def render_value(value: Value, fmt: Format, language: str, *, is_bare: bool = False) -> str:
     """A point, an interval in the largest unit of the format, or a number with its measure, as
     text.
     """
@@ -161,7 +166,7 @@ def render_value(value: Value, fmt: Format, language: str) -> str:
         return render_point(value, fmt, language)
     if fmt.measure is not None:
         return fmt.measure.text.replace("{}", str(value))
-    return render_interval(value, fmt.largest, language)
+    return render_interval(value, fmt.largest, language, is_bare=is_bare)
 
 
 @cache
@@ -178,13 +183,15 @@ def point_pattern(language: str) -> str:
 
 
 @cache
-def interval_pattern(language: str) -> str:
+def interval_pattern(language: str, is_bare: bool = False) -> str:
     """A regular expression without groups that matches an interval of any unit."""
-    return rf"{_NUMBER}(?:{'|'.join(TIME_WORDS[language].interval.values())})"
+    words = TIME_WORDS[language]
+    units = words.bare_interval if is_bare else words.interval
+    return rf"{_NUMBER}(?:{'|'.join(units.values())})"
 
 
 def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
-    """The format and numbers of a point, or None where `text` is none or its date does not exist."""
+    """The format and numbers of a point, or None if `text` is not a point or its date does not exist."""
     unit_by_word = {word: unit for unit, word in TIME_WORDS[language].point.items()}
     parts = re.findall(rf"({_NUMBER})(\D+)", text)
     units = tuple(unit_by_word.get(word.strip(), "") for _, word in parts)
@@ -195,13 +202,14 @@ def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
     return (fmt, point) if is_in_calendar(point, fmt) else None
 
 
-def parse_interval(text: str, language: str) -> tuple[Format, int] | None:
-    """The format and length of an interval, or None where `text` is none."""
+def parse_interval(text: str, language: str, *, is_bare: bool = False) -> tuple[Format, int] | None:
+    """The format and length of an interval, or None if `text` is not an interval."""
     match = re.fullmatch(rf"({_NUMBER})(\D+)", text)
     if match is None:
         return None
     number, written = match.groups()
-    for unit, word in TIME_WORDS[language].interval.items():
+    words = TIME_WORDS[language]
+    for unit, word in (words.bare_interval if is_bare else words.interval).items():
         if word == written:
             return Format("interval", (unit,)), int(number)
     return None

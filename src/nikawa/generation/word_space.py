@@ -79,7 +79,7 @@ class FillStage(NamedTuple):
     last: SlotWords | None
     """The slot that settles a side; None where a later stage does."""
     by_residue: tuple[Words, ...]
-    """Words of the last slot that lie in an owned residue, by the residue of all others."""
+    """Words of the last slot with an owned residue, by the residue of all others."""
     least: int
     """How many choices the last slot always has."""
     before: int
@@ -388,6 +388,7 @@ class _WordFinder:
             verb.frame,
             transitive=verb.transitive,
             wants=verb.wants,
+            tag=verb.tag,
             state=verb.is_stative,
             kinds=kinds,
         )
@@ -427,7 +428,7 @@ class _WordFinder:
         if not nouns:
             name = self.lexicon.about.name
             what = f"template {self.template.id} asks for {slot.name}, of which the lexicon {name!r} has none"
-            cure = f"add a class {slot.kind!r} to its nouns.tsv, or name the case it stands in"
+            cure = f"add a class {slot.kind!r} to its nouns.tsv, or name its case"
             raise BadInput(what, file=self.lexicon.folder / "nouns.tsv", cure=cure)
         return nouns
 
@@ -436,7 +437,8 @@ def _describe_verb(slot: Slot) -> str:
     """What a verb slot asks for, in a message: `transitive ガ ヲ during`."""
     voice = {True: "transitive", False: "intransitive", None: ""}[slot.transitive]
     state = "state" if slot.is_stative else ""
-    return " ".join(filter(None, (voice, *slot.frame, slot.wants, state)))
+    tag = f"#{slot.tag}" if slot.tag else ""
+    return " ".join(filter(None, (voice, *slot.frame, slot.wants, tag, state)))
 
 
 def nouns_of_kind(lexicon: Lexicon, kind: str) -> Words:
