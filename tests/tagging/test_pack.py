@@ -57,7 +57,7 @@ def test_a_pack_by_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"mine"', '"yours"', "the pack is called 'yours', its file 'mine.toml'"),
+        ('"mine"', '"yours"', "the name of the pack is 'yours', but its file is 'mine.toml'"),
         ('title = "Colours"', "", "missing required field `title`"),
         ('"Colours"', '" "', "title is empty"),
         ('"ipadic"', '"ipadik"', "did you mean 'ipadic'"),

@@ -267,7 +267,7 @@ def test_a_wrong_name_gets_suggestions() -> None:
 @pytest.mark.parametrize("name", [None, 3, ["ja"], b"ja"])
 def test_a_name_that_is_no_text(name: Any) -> None:
     with pytest.raises(
-        TypeError, match=r"the name of an analyser cannot be .*: say analyser\('ja'\)"
+        TypeError, match=r"the name of an analyser cannot be .*: write analyser\('ja'\)"
     ):
         analyser(name)
 
@@ -282,11 +282,11 @@ def test_further_arguments_are_refused() -> None:
 @pytest.mark.parametrize("text", [None, 3, b"x", ["x"]])
 def test_what_is_no_text_is_refused(text: Any) -> None:
     found = analyser("characters")
-    with pytest.raises(TypeError, match=f"a text is needed, not {type(text).__name__}"):
+    with pytest.raises(TypeError, match=f"the text must be a str, not {type(text).__name__}"):
         found.analyse(text)
-    with pytest.raises(TypeError, match=f"a text is needed, not {type(text).__name__}"):
+    with pytest.raises(TypeError, match=f"the text must be a str, not {type(text).__name__}"):
         list(found.analyse_many(["犬", text]))
-    with pytest.raises(TypeError, match=f"a text is needed, not {type(text).__name__}"):
+    with pytest.raises(TypeError, match=f"the text must be a str, not {type(text).__name__}"):
         sentences(text, "ja")
 
 

@@ -290,7 +290,7 @@ def test_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         load_jumanpp()
     assert str(said.value) == (
         "the program 'jumanpp' is not installed; build Juman++ 2 from https://github.com/ku-nlp/jumanpp/releases;"
-        " put it on the PATH, or name it by JUMANPP"
+        " put it on the PATH, or set JUMANPP to its path"
     )
 
 
@@ -310,7 +310,7 @@ def test_a_program_named_by_the_environment(
     assert [words(tokens) for tokens in load_jumanpp()(["猫が"])] == [["猫", "が"]]
     monkeypatch.setenv("JUMANPP", str(tmp_path / "none"))
     with pytest.raises(
-        MissingExtra, match="none: JUMANPP names this, which is no program; let it name"
+        MissingExtra, match="none: JUMANPP names a file that is not a program; set it to"
     ):
         load_jumanpp()
 
@@ -320,16 +320,22 @@ def test_a_program_named_by_the_environment(
     [
         (
             "猫が死",
-            r"jumanpp ended with status 1 at '猫が死': failed to load model from disk; see what it does",
+            r"jumanpp ended with status 1 at '猫が死': failed to load model from disk; run it on that text",
         ),
         (
             "殺",
-            r"jumanpp was ended by SIGKILL at '殺'; see what it does with that text by itself: /.*jumanpp",
+            r"jumanpp was ended by SIGKILL at '殺'; run it on that text to see why: /.*jumanpp",
         ),
         ("猫誤", r"jumanpp cannot analyse '猫誤'; leave that text out"),
-        ("猫欠", r"jumanpp answers '猫欠' with 'EOS', which does not fit; take Juman\+\+ 2"),
-        ("変", r"jumanpp answers '変' with '別 べつ 別 .*', which does not fit"),
-        ("乱", r"jumanpp answers '乱' with 'Segmentation fault', which does not fit"),
+        (
+            "猫欠",
+            r"jumanpp answers '猫欠' with 'EOS', which is not in the expected format; use Juman\+\+ 2",
+        ),
+        ("変", r"jumanpp answers '変' with '別 べつ 別 .*', which is not in the expected format"),
+        (
+            "乱",
+            r"jumanpp answers '乱' with 'Segmentation fault', which is not in the expected format",
+        ),
     ],
 )
 def test_trouble_is_one_line_and_the_next_text_is_answered(
@@ -351,7 +357,8 @@ def test_a_program_that_hangs_is_ended(
     jumanpp.analyse("猫")
     monkeypatch.setattr(_child, "MAX_SILENCE_SECONDS", 0.3)
     with pytest.raises(
-        BadInput, match=r"jumanpp did not answer '眠' within 0\.3 s; it was ended; see what"
+        BadInput,
+        match=r"jumanpp did not answer '眠' within 0\.3 s; the program was stopped; run it",
     ):
         jumanpp.analyse("眠")
     monkeypatch.undo()
@@ -407,7 +414,7 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     path.write_bytes(b"\x7fELF no more")
     path.chmod(0o755)
     with pytest.raises(
-        BadInput, match=r"jumanpp: jumanpp cannot be started: Exec format error; see that it"
+        BadInput, match=r"jumanpp: jumanpp cannot be started: Exec format error; run it yourself"
     ):
         LineProgram("jumanpp", str(path)).ask(["猫"])
 

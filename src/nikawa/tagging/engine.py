@@ -1,7 +1,7 @@
-"""From a pack to tags: an exact pattern is one look-up by base form and one by part of speech.
+"""Find tags with a pack. An exact pattern is one look-up by base form and one by part of speech.
 
-Patterns with neighbours or open ends are kept apart, by the first character of their base forms,
-and cost nothing to packs that have none.
+Patterns with conditions or open ends are indexed by the first character of their base forms. They
+cost nothing in packs that have none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nikawa.tagging.terms import (
 from nikawa.text import Analyser, Token, analyser
 
 Tagger = Callable[[Example, Analyser], set[str]]
-"""What finds the phenomena of an example."""
+"""A function that finds the phenomena of an example."""
 SENTENCE_ENDS = frozenset("。．.！？!?\n")
 """Morphemes that end the sentence in which `earlier` and `later` look."""
 BATCH_SIZE = 256
@@ -37,7 +37,7 @@ BATCH_SIZE = 256
 
 @dataclass(frozen=True)
 class Match:
-    """A pattern and the characters of the text it was found on."""
+    """A pattern and the characters of the text that it matched."""
 
     pattern: Pattern
     start: int
@@ -46,7 +46,7 @@ class Match:
 
 @dataclass(frozen=True)
 class TaggedExample:
-    """An example and what was found in its texts; `why` says what kept a text from being read."""
+    """An example and the tags found in its texts; `why` is the reason if a text was not analysed."""
 
     example: Example
     tags: frozenset[str]
@@ -101,7 +101,7 @@ def _meet_anywhere(
 
 
 class PackTagger:
-    """A pack made ready: call it with an example and the pack's analyser."""
+    """A compiled pack: call it with an example and the analyser of the pack."""
 
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
@@ -129,7 +129,7 @@ class PackTagger:
                 for pos in alternatives(pattern.pos):
                     by_pos.setdefault(tuple(pos.split(",")), []).append(pattern)
         self._sets: dict[str, dict[tuple[str, ...], frozenset[str]]] = {}
-        """The same as `_exact` with the tags alone: most callers need no more."""
+        """The same as `_exact`, with the tags only, which is all that most callers need."""
         for base, by_pos in self._exact.items():
             tags = {}
             for fields, patterns in by_pos.items():
@@ -145,7 +145,7 @@ class PackTagger:
         return tags
 
     def check(self, analyser: Analyser) -> None:
-        """Refuse an analyser whose dictionary forms and tags the pack does not speak."""
+        """Refuse an analyser that the pack is not written for."""
         if analyser.name != self.pack.analyser:
             what = f"the tag pack {self.pack.name} is written for {self.pack.analyser}, not {analyser.name}"
             raise BadInput(what, cure=f"use analyser({self.pack.analyser!r})")
@@ -284,7 +284,7 @@ class BatchTagger:
 
 
 class PackFault(Record, frozen=True, kw_only=True):
-    """A pattern that does not do what its sentences say."""
+    """A pattern that fails on its own sentences."""
 
     tag: str
     base: str

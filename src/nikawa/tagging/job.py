@@ -1,5 +1,5 @@
-"""Tag a dataset: records with the tags a pack finds, a table by split, and how they differ from
-those the data carries.
+"""Tag a dataset: records with the tags that a pack finds, counts by split, and a comparison with
+the tags that the data has.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from nikawa.tagging.engine import TaggedExample, tag_all, texts_of
 from nikawa.tagging.pack import Pack, default_pack, find_pack
 
 NO_PACK = "none"
-"""The pack that finds nothing: only the tags the data carries are counted."""
+"""The name for no pack: only the tags that the data has are counted."""
 EXAMPLES_PER_REPORT = 500
 """Examples between two calls of `on_progress`."""
 
 Progress = Callable[[int, int | None], None]
-"""Called with how many examples are done and how many there are, None where that is not known."""
+"""Called with the number of examples done and the total, None if the total is unknown."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def tag(
     """
     options = options or TagOptions()
     out = options.out
-    if out is not None:  # refused before the work, not after it
+    if out is not None:  # refuse it before the work starts
         refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, options.overwrite)
     source = open_stream(text, data, hidden=options.hidden)
     pack = _choose_pack(options.pack, source.dataset)
@@ -170,13 +170,13 @@ def tag(
 
 
 def _choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
-    """The pack asked for, else that of the language; a pack of another language is refused."""
+    """The requested pack, or the default of the language; a pack of another language is refused."""
     if name == NO_PACK:
         return None
     pack = default_pack(dataset.language) if name is None else find_pack(name)
     if dataset.language not in (pack.language, "und"):
         what = f"the tag pack {pack.name} is for {pack.language!r}, {dataset.name} is {dataset.language!r}"
-        cure = "leave --pack out to take that of the language"
+        cure = "leave out --pack to use the default pack of the language"
         raise BadInput(what, file=name, cure=cure)
     return pack
 
@@ -226,14 +226,14 @@ def _refuse_shared_ids(pairs: Iterator[tuple[str, Example]], out: Path) -> Itera
         if ids.setdefault(example.id, split) != split:
             what = f"id {example.id!r} is in {ids[example.id]} and in {split}"
             raise BadInput(
-                what, file=out, cure="tag one split (NAME:SPLIT), or name a folder to write to"
+                what, file=out, cure="tag one split (NAME:SPLIT), or pass a folder to --out"
             )
         yield example
 
 
 @dataclass
 class Tally:
-    """What is counted while the examples pass by."""
+    """Counts that grow while the examples are read."""
 
     dataset: str
     pack: Pack | None

@@ -1,7 +1,6 @@
-"""A tag pack: one TOML file that says which morphemes speak of which phenomenon.
+"""A tag pack: one TOML file that lists the morphemes of each phenomenon.
 
-The packs in the folder `packs` are found by their file names; a user's own pack is named by its
-path.
+The packs in the folder `packs` are found by their file names; you name your own pack by its path.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ GUIDE = "see docs/tags.md"
 
 
 class TagName(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What is said of a tag beside its name."""
+    """A second name and a description of a tag."""
 
     alias: str = ""
-    """A second name, such as the short one a paper prints."""
+    """A second name, such as the short one in a paper."""
     about: str = ""
 
 
 class Pattern(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One morpheme, by dictionary form and part of speech, that makes an example bear a tag."""
+    """One morpheme, by dictionary form and part of speech, that gives an example a tag."""
 
     tag: str
     base: str
-    """Dictionary form; `|` parts alternatives, a final `...` means "begins so"."""
+    """Dictionary form; `|` separates alternatives, a final `...` matches any continuation."""
     pos: str
     """The analyser's tag fields joined by commas; alternatives and `...` as in `base`."""
     before: str = ""
@@ -63,7 +62,7 @@ class Pattern(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pack(Record, frozen=True, kw_only=True):
-    """The patterns of one language and analyser, and where they come from."""
+    """The patterns for one language and analyser, and their provenance."""
 
     name: str
     title: str
@@ -72,7 +71,7 @@ class Pack(Record, frozen=True, kw_only=True):
     licence: str
     provenance: str
     default: bool = False
-    """Whether it is the pack of its language where none is named."""
+    """Whether it is the default pack of its language."""
     tags: dict[str, TagName]
     patterns: tuple[Pattern, ...]
     known: dict[str, str] = msgspec.field(default_factory=dict)
@@ -91,9 +90,7 @@ class Pack(Record, frozen=True, kw_only=True):
 
 @cache
 def pack_files() -> Registry[Path]:
-    """The files of the packs that come with Nikawa, and of those that other packages name as entry
-    points.
-    """
+    """The files of the packs in Nikawa, and of those that other packages declare as entry points."""
     table: Registry[Path] = Registry("tag pack")
     files = [
         *FOLDER.glob(f"*{SUFFIX}"),
@@ -112,7 +109,7 @@ def pack_names() -> list[str]:
 def find_pack(name: str) -> Pack:
     """A pack by name (`jsick`), or by the path of its file (`mine.toml`).
 
-    Raises BadInput for a name that no pack has, and for a file that is no sound pack.
+    Raises BadInput for an unknown name, and for a file that is not a valid pack.
 
     >>> find_pack("jsick").language
     'ja'
@@ -125,18 +122,18 @@ def find_pack(name: str) -> Pack:
 
 
 def default_pack(language: str) -> Pack:
-    """The pack a language has where none is named."""
+    """The default pack of a language."""
     defaults = default_packs()
     if language not in defaults:
         known = ", ".join(f"{pack.name} ({code})" for code, pack in defaults.items())
         raise BadInput(
-            f"no tag pack is for the language {language!r}", cure=f"name one: {known}, or a file"
+            f"no tag pack is for the language {language!r}", cure=f"pass --pack: {known}, or a file"
         )
     return defaults[language]
 
 
 def default_packs() -> dict[str, Pack]:
-    """Language to the pack that is taken where none is named."""
+    """Language to its default pack."""
     packs = [find_pack(name) for name in pack_names()]
     return {pack.language: pack for pack in packs if pack.default}
 
@@ -152,7 +149,9 @@ def read_pack(path: Path) -> Pack:
     pack = decode_pack(text, path)
     if pack.name != path.name.removesuffix(SUFFIX):
         raise _fault(
-            f"the pack is called {pack.name!r}, its file {path.name!r}", path, "rename one of them"
+            f"the name of the pack is {pack.name!r}, but its file is {path.name!r}",
+            path,
+            "rename one of them",
         )
     _check_head(pack, path)
     seen: dict[tuple[str, ...], int] = {}
@@ -219,7 +218,7 @@ def _check_head(pack: Pack, path: Path) -> None:
 def _spell_out_pattern(
     pattern: Pattern, pack: Pack, path: Path, line: int | None
 ) -> Iterator[tuple[str, ...]]:
-    """What the pattern stands for, alternatives spelt out."""
+    """The pattern without alternatives: one key per base form and part of speech."""
     if pattern.tag not in pack.tags:
         raise _fault(
             f"there is no tag {pattern.tag!r}", path, suggest(pattern.tag, pack.tags), line

@@ -15,14 +15,14 @@ from nikawa.text.protocol import Analyser, Engine
 
 
 class AnalyserInfo(msgspec.Struct, frozen=True):
-    """What is known of an analyser before it is loaded."""
+    """The facts about an analyser that do not need its packages."""
 
     name: str
-    """What `analyser` takes."""
+    """The name to pass to `analyser`."""
     language: str
     """`ja`, `ko`, or "" for any."""
     extra: str
-    """The extra that brings its packages, "" where it needs none."""
+    """The extra that installs its packages, or "" if it needs none."""
     loader: str
     """`module:function` inside this package."""
 
@@ -30,7 +30,7 @@ class AnalyserInfo(msgspec.Struct, frozen=True):
 ANALYSERS: Registry[AnalyserInfo] = Registry("analyser")
 """Every analyser, the default of each language first."""
 DEFAULTS = {"ja": "ipadic", "ko": "kiwi"}
-"""The analyser a language code stands for."""
+"""Language code to its default analyser."""
 _NAMING = new_lock()
 
 for _info in (
@@ -52,8 +52,8 @@ for _info in (
 def analyser(name: str, *, cache: int = CACHE_CHARACTERS) -> Analyser:
     """The analyser called `name`, or the default of a language (`ja`, `ko`).
 
-    Its dictionary is loaded at once, once a process. `cache` is how many characters of text it
-    remembers the analyses of; 0 remembers none. Raises `MissingExtra` where its packages are not
+    The dictionary loads now, once per process. `cache` is the number of characters of text whose
+    analyses are kept; 0 turns the cache off. Raises `MissingExtra` if its packages are not
     installed.
 
     >>> [token.surface for token in analyser("whitespace").analyse("곰이 잔다")]
@@ -62,7 +62,7 @@ def analyser(name: str, *, cache: int = CACHE_CHARACTERS) -> Analyser:
     if not isinstance(name, str) or not isinstance(cache, int):
         what, wrong = ("name", name) if not isinstance(name, str) else ("cache", cache)
         raise TypeError(
-            f"the {what} of an analyser cannot be {wrong!r}: say analyser('ja') or analyser('ja', cache=0)"
+            f"the {what} of an analyser cannot be {wrong!r}: write analyser('ja') or analyser('ja', cache=0)"
         )
     name = DEFAULTS.get(name, name)
     if name not in ANALYSERS:

@@ -136,7 +136,7 @@ def conjugate(word: str, form: str, ctype: str | None = None) -> str:
         raise unknown("form", form, FORMS)
     made = _forms(word, ctype or "")
     if form not in made:
-        raise BadInput(f"{word!r} has no {form} form", cure="ask for another form, or another word")
+        raise BadInput(f"{word!r} has no {form} form", cure="choose another form or another word")
     return made[form]
 
 
@@ -188,7 +188,7 @@ def _class_of_dictionary(word: str, ctype: str) -> str:
         f"{word!r} does not conjugate as {ctype!r}"
         if ctype
         else f"{word!r} is not a dictionary form",
-        cure="give the dictionary form of a verb or adjective and its IPADIC or UniDic class",
+        cure="pass the dictionary form of a verb or adjective and its IPADIC or UniDic class",
     )
 
 

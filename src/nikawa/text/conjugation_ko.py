@@ -170,7 +170,7 @@ RESULTATIVE = frozenset(
         "피다",
     }
 )
-"""Verbs whose state is told by -어 있다 (앉아 있다), where others have -고 있다 (살고 있다)."""
+"""Verbs that express a state with -어 있다 (앉아 있다); the others use -고 있다 (살고 있다)."""
 
 _SOFT = {"은": "으ㄴ", "을": "으ㄹ", "음": "으ㅁ", "습": "으ㅂ"}
 """Endings whose consonant closes the syllable before, after a vowel."""
@@ -247,7 +247,7 @@ def inflect(verb: str, form: str, adjective: bool = False, irregular: str | None
     if stem == verb or not stem or not is_syllable(stem[-1]):
         raise BadInput(
             f"{verb!r} is not the dictionary form of a Korean verb",
-            cure="give it in 다, such as 먹다",
+            cure="pass the form that ends in 다, such as 먹다",
         )
     if form not in FORMS:
         raise unknown("form", form, FORMS)
@@ -449,7 +449,7 @@ def is_syllable(character: str) -> bool:
 
 
 def split_syllable(character: str) -> tuple[int, str, str]:
-    """A syllable as lead (number), vowel and tail; the tail is NUL where there is none."""
+    """A syllable as lead (number), vowel and tail; the tail is NUL if the syllable has no final consonant."""
     code = ord(character) - FIRST_SYLLABLE
     return code // 588, VOWELS[code % 588 // 28], TAILS[code % 28]
 
@@ -493,8 +493,8 @@ def final_sound(text: str) -> str | None:
 
 
 def _strip_closers(text: str) -> str:
-    """The text in NFC and half width, without closing quotes, brackets and what stands in brackets
-    at its end.
+    """The text in NFC and half width, without closing quotes, and without brackets and their
+    content at its end.
     """
     text, before = unicodedata.normalize("NFC", text).translate(_HALF_WIDTH), None
     while text != before:

@@ -1,5 +1,5 @@
-"""Around every engine: checks, pieces for long texts, a bounded cache, one dictionary a process,
-locks that survive a fork.
+"""What every engine shares: checks, splitting of long texts, a bounded cache, one dictionary per
+process, and locks that survive a fork.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nikawa.errors import BadInput, missing_extra
 from nikawa.text.protocol import Engine, Token
 
 MAX_PIECE = 8_000
-"""Longest text handed to an engine. MeCab crashes or drops tokens when a length passes 16 bits,
-Sudachi refuses."""
+"""Longest text that an engine gets. MeCab crashes or drops tokens if a length exceeds 16 bits, and
+Sudachi refuses the text."""
 TEXTS_AT_ONCE = 128
-"""Texts that an engine gets together."""
+"""Texts that an engine gets in one call."""
 CACHE_CHARACTERS = 1_000_000
 """Characters of text whose analyses are kept: about 150 MB when full."""
 
@@ -82,7 +82,7 @@ def space_for_mecab(text: str) -> str:
 
 
 class SharedEngine:
-    """An engine loaded once a process, at first use, and used by one thread at a time."""
+    """An engine that loads once per process, at first use, and serves one thread at a time."""
 
     def __init__(self, load: Callable[[], Engine]) -> None:
         self._load, self._engine, self._lock = load, None, new_lock()
@@ -113,7 +113,7 @@ class Cache:
             return tokens
 
     def put(self, text: str, tokens: tuple[Token, ...]) -> None:
-        """Keep an analysis unless it alone would fill a tenth of the cache."""
+        """Keep an analysis, unless it would fill more than a tenth of the cache."""
         if len(text) * 10 > self.capacity:
             return
         with self._lock:
@@ -126,13 +126,13 @@ class Cache:
 
 
 def need_text(value: object) -> None:
-    """Refuse what is no text at all: a mistake of the caller's code, not of the data."""
+    """Raise TypeError for a value that is not a text: the calling code is wrong, not the data."""
     if not isinstance(value, str):
-        raise TypeError(f"a text is needed, not {type(value).__name__}")
+        raise TypeError(f"the text must be a str, not {type(value).__name__}")
 
 
 def check_text(text: str) -> None:
-    """Refuse what no engine can take: NUL ends a C string, a lone surrogate has no UTF-8."""
+    """Refuse text that no engine can read: NUL ends a C string, a lone surrogate has no UTF-8."""
     if "\0" in text:
         raise BadInput(f"character {text.index(chr(0)) + 1} of the text is NUL", cure="remove it")
     try:
@@ -164,13 +164,13 @@ def find_cuts(text: str, limit: int = MAX_PIECE) -> list[int]:
     return [*places, len(text)]
 
 
-def join_tokens(pieces: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[Token, ...]:
-    """The analyses of the pieces of one text as the analysis of the whole.
+def join_tokens(parts: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[Token, ...]:
+    """Join the analyses of the parts of one text.
 
-    `offsets` are the places of the text at which the pieces begin. Heads are counted anew.
+    `offsets` are the positions in the text where the parts begin. Heads are renumbered.
     """
     whole: list[Token] = []
-    for tokens, offset in zip(pieces, offsets, strict=False):
+    for tokens, offset in zip(parts, offsets, strict=False):
         first = len(whole)
         for token in tokens:
             head = None if token.head is None else token.head + first
@@ -180,9 +180,9 @@ def join_tokens(pieces: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[
 
 
 class LoadedAnalyser:
-    """The analyser users hold: an engine, its name, and a cache.
+    """The analyser that users get: an engine, its name, and a cache.
 
-    It can be pickled: another process loads the engine of the same name. Threads may share it.
+    You can pickle it: the other process loads the engine of the same name. Threads can share it.
     """
 
     def __init__(self, name: str, language: str, shared: SharedEngine, cache: int) -> None:
@@ -194,7 +194,7 @@ class LoadedAnalyser:
         return f"<analyser {self.name}>"
 
     def __reduce__(self) -> tuple[Any, tuple[str, int]]:
-        """A dictionary cannot travel to another process; its name can."""
+        """Pickle the name: the dictionary cannot be sent to another process."""
         return (import_module("nikawa.text.analysers").load_again, (self.name, self._capacity))
 
     def analyse(self, text: str) -> tuple[Token, ...]:
@@ -220,7 +220,7 @@ class LoadedAnalyser:
                 yield analyses[text]
 
     def _analyse_new(self, texts: list[str]) -> list[tuple[Token, ...]]:
-        """The analyses of texts that the cache does not hold; it does afterwards."""
+        """Analyse texts that are not in the cache, and add them to it."""
         for text in texts:
             check_text(text)
         if all(len(text) <= MAX_PIECE for text in texts):

@@ -93,7 +93,7 @@ class LineProgram:
         if self._running is not None and self._running.poll() is None:
             return self._running
         self.close()  # it ended between two questions
-        log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the program; a pipe nobody reads would fill up)
+        log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the program; a pipe without a reader would fill up)
         try:
             # A session of its own: an interruption from the keyboard is for this process to handle.
             self._running = Popen(  # noqa: S603
@@ -107,7 +107,7 @@ class LineProgram:
         except OSError as problem:
             log.close()
             what = f"{self.name} cannot be started: {problem.strerror}"
-            raise BadInput(what, file=self.program, cure="see that it runs by itself") from None
+            raise BadInput(what, file=self.program, cure="run it yourself to see why") from None
         self._log, self._end = log, finalize(self, _end_program, self._running, log)
         os.set_blocking(_number(self._running.stdin), False)
         return self._running
@@ -143,7 +143,7 @@ class LineProgram:
     def _report_silence(self, line: str) -> BadInput:
         what = f"{self.name} did not answer {line!r} within {MAX_SILENCE_SECONDS:g} s"
         return BadInput(
-            what, cure=f"it was ended; see what it does with that text by itself: {self.program}"
+            what, cure=f"the program was stopped; run it on that text to see why: {self.program}"
         )
 
     def _report_death(self, running: Popen[bytes], line: str) -> BadInput:
@@ -161,7 +161,7 @@ class LineProgram:
                 how = f"was ended by {signal.Signals(-status).name}"
         last = self._last_error()
         what = f"{self.name} {how} at {line!r}" + (f": {last}" if last else "")
-        return BadInput(what, cure=f"see what it does with that text by itself: {self.program}")
+        return BadInput(what, cure=f"run it on that text to see why: {self.program}")
 
     def _last_error(self) -> str:
         """The last line of its errors."""
@@ -180,7 +180,7 @@ def _number(stream: IO[bytes] | None) -> int:
 def _write_some(place: int, data: memoryview) -> int:
     """How much of `data` went out.
 
-    If nobody is left to read, all of it counts as sent: reading notices the end.
+    If the reader is gone, all of it counts as sent: the next read reports the end.
     """
     try:
         return os.write(place, data[:BLOCK_BYTES])
@@ -329,10 +329,10 @@ def load_jumanpp() -> Engine:
     name = os.environ.get(NAMED_BY, "")
     path = shutil.which(name or PROGRAM)
     if path is None and name:
-        cure = f"let it name the program of Juman++ 2, which {HOME} has, or unset it"
-        raise MissingExtra(f"{NAMED_BY} names this, which is no program", file=name, cure=cure)
+        cure = f"set it to the program of Juman++ 2 (see {HOME}), or unset it"
+        raise MissingExtra(f"{NAMED_BY} names a file that is not a program", file=name, cure=cure)
     if path is None:
-        cure = f"build Juman++ 2 from {HOME}; put it on the PATH, or name it by {NAMED_BY}"
+        cure = f"build Juman++ 2 from {HOME}; put it on the PATH, or set {NAMED_BY} to its path"
         raise MissingExtra(f"the program {PROGRAM!r} is not installed", cure=cure)
     program, parse = LineProgram(PROGRAM, path), lru_cache(maxsize=1 << 16)(parse_answer_line)
     program.ask(["。"])  # one that cannot answer is refused before the work
@@ -383,12 +383,12 @@ def _refuse(question: str, line: str) -> BadInput:
     if line == ERROR:
         cure = "leave that text out, or change it"
         return BadInput(f"{PROGRAM} cannot analyse {question!r}", cure=cure)
-    what = f"{PROGRAM} answers {question!r} with {line!r}, which does not fit"
-    return BadInput(what, cure="take Juman++ 2, with its standard output")
+    what = f"{PROGRAM} answers {question!r} with {line!r}, which is not in the expected format"
+    return BadInput(what, cure="use Juman++ 2 with its standard output format")
 
 
 def parse_answer_line(line: str) -> _Answer | None:
-    """What a line of the answer says, or None where it is none of the format."""
+    """Parse a line of the answer; None if it does not have the format."""
     match = _ENTRY.match(line)
     if match is None:
         return None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nikawa.registry import Registry
 
 Changed = tuple[int, int, str]
-"""(start, end) of the original and what stands there now."""
+"""(start, end) in the original, and the new text."""
 NormalForm = tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]
 """How to make a form, without and with offsets."""
 
@@ -93,7 +93,7 @@ _CLUSTER = re.compile(
 
 
 def _find_clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches that normalise on their own; rarer marks are joined to what stands before them."""
+    """Spans that can be normalised on their own; a rarer mark joins the span before it."""
     start = end = 0
     for cluster in _CLUSTER.finditer(text):
         if cluster.start() and unicodedata.category(cluster.group()[0])[0] == "M":

@@ -1,4 +1,4 @@
-"""What an analyser is and what it gives back."""
+"""The analyser protocol and its tokens."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Token(msgspec.Struct, frozen=True, gc=False):
     """
 
     surface: str
-    """The characters of the text it stands on."""
+    """The characters of the text that it covers."""
     base: str
-    """Dictionary form; the surface where the dictionary has none."""
+    """Dictionary form; the surface if the dictionary has no entry."""
     pos: tuple[str, ...]
     """The dictionary's own tag fields, such as ("名詞", "接尾", "助数詞", "*")."""
     reading: str = ""
-    """Katakana, or "" where unknown."""
+    """Katakana, or "" if unknown."""
     ctype: str = ""
-    """Conjugation class, "" where it does not conjugate."""
+    """Conjugation class, or "" if it does not conjugate."""
     cform: str = ""
     """Conjugation form."""
     start: int = 0
@@ -30,12 +30,12 @@ class Token(msgspec.Struct, frozen=True, gc=False):
     end: int = 0
     """Offset after its last character."""
     form: str = ""
-    """The morpheme itself where characters hide it: 하 and 었 both stand on the surface 했."""
+    """The morpheme, which differs from the surface in contractions: 하 and 었 both cover the surface 했."""
     norm: str = ""
     """Headword without spelling variation (UniDic lemma, Juman representative form, Sudachi normal
     form)."""
     notes: str = ""
-    """What else the dictionary says: Juman's semantics, mecab-ko's expression, GiNZA's universal
+    """Additional information: Juman's semantics, mecab-ko's expression, GiNZA's universal
     tag."""
     head: int | None = None
     """Index of the governing token in the same analysis, its own index for a root; None without a
@@ -50,8 +50,8 @@ class Token(msgspec.Struct, frozen=True, gc=False):
 
 
 Engine = Callable[[Sequence[str]], Iterable[list[Token]]]
-"""What an implementation supplies: texts in, the tokens of each out, in order. Texts are short and
-checked."""
+"""What an implementation provides: a function from texts to the tokens of each text, in order. The
+texts are short and checked."""
 
 
 class Analyser(Protocol):

@@ -1,8 +1,8 @@
 """Splits a text into sentences by the rules of a language.
 
-The rules say what may end a sentence; this file finds the candidates, pairs brackets and quotes
-(nothing is split inside a closed pair), and turns ends into spans. Linear in the length of the
-text.
+The rules decide what ends a sentence. This module finds the candidates, pairs brackets and quotes
+(nothing is split inside a closed pair), and turns ends into spans. The time is linear in the length
+of the text.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ EMOJI = "\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U
 
 
 class SentenceRules(NamedTuple):
-    """What a language knows about the ends of its sentences."""
+    """The rules of a language for the ends of its sentences."""
 
     events: re.Pattern[str]
-    """Everything worth a look: brackets, marks, runs of line breaks."""
+    """Everything that can matter: brackets, marks, runs of line breaks."""
     pairs: dict[str, str]
     """Opening bracket or quote to its closing one."""
     end: Callable[[str, int, re.Match[str]], int]
@@ -64,9 +64,9 @@ def split_by_rules(text: str, rules: SentenceRules, newline: bool) -> list[Span]
 
 
 def is_blank(text: str, start: int, end: int) -> bool:
-    """Whether only white space lies between.
+    """Whether there is only white space between two positions.
 
-    Places far apart count as not, without a look, so that the time stays linear.
+    Positions far apart count as not blank, so that the time stays linear.
     """
     return end - start < 100 and not text[start:end].strip()
 
@@ -98,7 +98,7 @@ def pair_brackets(events: list[re.Match[str]], pairs: dict[str, str]) -> dict[in
 
 
 def _add_stripped(spans: list[Span], text: str, start: int, end: int) -> None:
-    """Add a sentence without the white space around it; one of white space alone is none."""
+    """Add a sentence without the white space around it; skip one that is only white space."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

@@ -1,5 +1,5 @@
 """Sentence boundaries as offsets: `text[span.start:span.end]` is a sentence, and only white space
-lies between two.
+separates two sentences.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def sentences(
 
     `newline`: whether a single line break ends one (a blank line always does).
 
-    `method="kiwi"` asks Kiwi, which also finds ends without a full stop (Korean only, slower).
+    `method="kiwi"` uses the splitter of Kiwi (Korean only, slower).
 
     >>> text = "猫が眠る。犬は？"
     >>> [text[s.start:s.end] for s in sentences(text, "ja")]
@@ -32,7 +32,7 @@ def sentences(
         raise unknown("language with sentence rules", str(language), ("ja", "ko"))
     if method == "kiwi":
         if language != "ko":
-            cure = "leave out the method, or set the language to ko"
+            cure = "pass no method, or set the language to ko"
             raise BadInput("Kiwi splits Korean only", cure=cure)
         from nikawa.text.analysers import analyser
         from nikawa.text.korean import split_by_kiwi
@@ -41,7 +41,7 @@ def sentences(
         return split_by_kiwi(text)
     if method != "rules":
         raise unknown("method", method, ("rules", "kiwi"))
-    # the rules of a language are compiled when they are first needed
+    # The rules of a language compile at their first use.
     if language == "ja":
         from nikawa.text.sentences_ja import RULES as JAPANESE_RULES
 

@@ -40,7 +40,7 @@ MARKS = ".!?。！？…‥"
 
 # What the next word looks like if it continues the sentence.
 _CONTINUES = re.compile(
-    r"[ㅋㅎㅠㅜㄷㄱ_]"
+    r"[ㅋㅎㅠㅜㅡㄷㄱ_]"
     r"|이?라(?:고|는|며|면서?|던|기에)(?=[\s,]|$)|이?란\s"  # a quotation
     r"|하(?:고|며|는|면서|던|더니|더라도|기에|기보다|길래)(?=[\s.,]|$)"
     r"|(?:[고며는에의을를은로]|으로)\s|등(?:의|을|이|으로)?\s|같은\s|처럼\s|식(?:으로|의)\s"
@@ -68,12 +68,12 @@ _CONTINUES_ASKED = re.compile(
 _CONTINUES_TRIAL = re.compile("줘|봐|라|야|도|서|주|보|달")
 """After 봐, 줘: 봐 달라고."""
 _CONTINUES_MOTION = re.compile("[가오온올와왔갔다]")
-_REPEATED_PAST = re.compile(r"[가-힣]{1,3}(?:[았었했]다|없다)(?:\s|$)")
-"""켰다 껐다."""
+_NEXT_PAST = re.compile(r"[가-힣]{0,2}([가-힣])다(?:\s|$)")
+"""The second half of 켰다 껐다, if its last syllable is a past form."""
 
 # What the word before the space looks like.
 _FINAL_YO = re.compile(
-    "[가거걸게겨고구군까꺼나내네는데돼든라래러려리빠뻐봐서세셔써싸아어여에예와워줘져죠지쳐커켜파퍼펴해대만면개]요$"
+    "[가거걸게겨고구군까꺼나내네는데돼든라래러려빠뻐봐서세셔써싸아어여에예와워줘져죠지쳐커켜파퍼펴해대만면개]요$"
 )
 _NOUNS_YO = re.compile(
     rf"{any_of('필 중 주 개 수 민 동 소 강 긴 종 불필 대중가 유행가 전통가 인기가 국민가')}요$"
@@ -101,7 +101,7 @@ _ADJECTIVES = re.compile(
     r"|스럽|롭|답)다$"
 )
 _COPULAS = re.compile(
-    rf"(?:[가-힣]이|{any_of('별로 최고 그거 문제 영화 무리 아니 그렇 이렇 저렇 어떻')})다$"
+    rf"(?:[가-힣]이|{any_of('별로 최고 거 문제 영화 드라마 무리 아니 그렇 이렇 저렇 어떻 때 자리 하루 친구 나라 소리 이야기 얘기 사이 차이 의미 정도 이유 결과 노래 쓰레기 대세 필수 째')}|^[시개세])다$"
 )
 _FINAL_EO = re.compile(
     rf"(?:{any_of('괜찮아 좋아 싫어 많아 같아 아니야 귀여워 고마워 무서워 어려워 쉬워 더워 추워 매워 아까워 반가워 즐거워')}"
@@ -112,7 +112,7 @@ _FINAL_WORDS = re.compile(
     r"(?:더라|(?<!누)구나|거든|[느으]?냐|(?:봐|줘)"
     r"|[할갈올볼줄될쓸둘낼칠릴킬뵐을]게|(?:할|먹을|볼|마실|있을|입을|탈|쓸|줄)래"
     r"|(?:^|[^마])가자|놀자|먹자|보자|말자|살자|쉬자|만나자|(?:해|가|봐|와|줘|마|먹어|사|보)라"
-    r"|(?:이|거|뭐|어디|누구)야|[온간한된산진는]대"
+    rf"|(?:이|거|뭐|어디|누구)야|[온간한된산진는]대|[가-힣]{{2}}이래"
     rf"|[가-힣]{{2}}임|됨|[좋많적싶같없낮높작]음|괜찮음|빠름|느림|아쉬움|비쌈"
     rf"|{any_of(f'추천 강추 {_STATES}')}함)$"
 )
@@ -220,7 +220,8 @@ def ends_in_da(word: str, following: str, is_marked: bool) -> bool:
     if consonant == "ㅆ":
         if _ENDS_IN_MOTION.search(word) and (is_marked or _CONTINUES_MOTION.match(following)):
             return False
-        return not _REPEATED_PAST.match(following)
+        pair = _NEXT_PAST.match(following)
+        return pair is None or final_consonant(pair[1]) not in ("ㅆ", "ㅄ")
     if is_marked:
         return False
     return consonant == "ㄴ" or bool(_COPULAS.search(word) or _ADJECTIVES.search(word))
