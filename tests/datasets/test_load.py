@@ -176,7 +176,7 @@ def test_a_published_table_taken_for_records(tmp_path: Path) -> None:
     path.write_text("\t".join(COLUMNS) + "\n" + "\t".join(cells) + "\n", "utf-8")
     with pytest.raises(BadInput, match="unknown column 'pair_ID'") as caught:
         load(str(path))
-    assert f"write jsick@{path} (or jsick-en before the @)" in str(caught.value)
+    assert f"write jsick@{path} (or jsick-en, jsick-en-labels before the @)" in str(caught.value)
     assert load(f"jsick@{path}").splits["test"][0].id == "7"
 
 

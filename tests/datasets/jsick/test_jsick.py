@@ -212,12 +212,12 @@ def test_reading_is_quick(shared_data: Path) -> None:
     assert time.process_time() - start < 1
 
 
-def test_the_three_datasets_are_registered() -> None:
+def test_the_four_datasets_are_registered() -> None:
     names = [name for name in benchmarks() if name.startswith("jsick")]
-    assert names == ["jsick", "jsick-en", "jsick-stress"]
+    assert names == ["jsick", "jsick-en", "jsick-en-labels", "jsick-stress"]
     asked = {name: tasks()[name].question for name in tasks() if name.startswith("jsick")}
     assert asked == {
         f"jsick{part}-{kind}": question
-        for part in ("", "-en", "-stress")
+        for part in ("", "-en", "-en-labels", "-stress")
         for kind, question in (("nli", "label"), ("sts", "relatedness"))
     }
