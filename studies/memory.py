@@ -363,7 +363,8 @@ def kolmogorov_p(distance: float, count: int) -> float:
     x = distance * (root + 0.12 + 0.11 / root)
     if x < 0.2:
         return 1.0
-    total = sum((-1) ** (j - 1) * math.exp(-2 * j * j * x * x) for j in range(1, 101))
+    terms = [math.exp(-2 * j * j * x * x) for j in range(1, 101)]
+    total = sum(terms[::2]) - sum(terms[1::2])
     return min(1.0, max(0.0, 2 * total))
 
 

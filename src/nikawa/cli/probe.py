@@ -201,7 +201,8 @@ def memory(
 ) -> None:
     """Test whether a language model has seen a dataset: order of items, perturbed twins, completions."""
     from nikawa.analysis.memory.job import MemoryOptions, probe_memory
-    from nikawa.cli.run import parse_setting, parse_value
+    from nikawa.cli.run import parse_setting
+    from nikawa.cli.terminal.options import parse_value
 
     values = {key: parse_value(text) for key, text in map(parse_setting, settings or ())}
     options = MemoryOptions(permutations=permutations, limit=limit, seed=seed, settings=values)

@@ -152,7 +152,8 @@ class Network:
         """The losses at flat places `at`, and the logits there."""
         head, out = self.model.head, self.model.decoder
         weights = (head.dense.weight, head.norm.weight, out.weight, out.bias)
-        return self.losses(y.reshape(-1, y.shape[-1])[at], gold, weights)
+        losses: tuple[Any, Any] = self.losses(y.reshape(-1, y.shape[-1])[at], gold, weights)
+        return losses
 
     def loss(self, batch: Any) -> Any:
         """The mean loss of a batch."""
@@ -171,12 +172,12 @@ def compute_causal_layer(
     cos, sin = angles
     low = y.dtype
     shape = (rows, length, -1, cos.shape[-1])
-    turned = [
+    queries, keys = (
         rotate_halves(F.linear(y, weight.to(low)).view(shape), cos, sin).transpose(1, 2)
         for weight in (query, key)
-    ]
+    )
     values = F.linear(y, value.to(low)).view(shape).transpose(1, 2)
-    y = F.scaled_dot_product_attention(*turned, values, attn_mask=mask)
+    y = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
     y = y.transpose(1, 2).reshape(rows, length, width)
     x = x + F.linear(y, out.to(low))
     y = F.rms_norm(x, (width,), second, NORM_EPSILON).to(low)

@@ -392,7 +392,8 @@ def complete_items(scorer: TextScorer, items: TextSet, seed: int) -> tuple[Float
     order = np.random.default_rng([seed, len(halves)]).permutation(len(halves))
     partner = np.empty(len(halves), np.int64)
     partner[order] = np.roll(order, 1)
-    own, shuffled = [], []
+    own: list[float] = []
+    shuffled: list[float] = []
     for place, target in enumerate(targets):
         for other, into in ((place, own), (int(partner[place]), shuffled)):
             # a base model goes on after the text that it repeats
