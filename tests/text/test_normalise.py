@@ -28,6 +28,13 @@ def test_full_width_as_zenhan() -> None:
     assert normalise("ｱﾞﾟaﾞ", "fullwidth") == "ア゛゜ａ゛"
 
 
+def test_the_form_of_zenhan_has_its_own_hyphen_and_tilde() -> None:
+    """Both characters as `zenhan.h2z` of zenhan 0.5.2 writes them; all others are as in `fullwidth`."""
+    assert normalise("a-b~c", "zenhan") == "ａ\u2212ｂ\u301cｃ"
+    text = "ab AZ09 !\"#'()\\^` ｱｶﾞﾊﾟｳﾞｯｰ｡､･｢｣ 猫か漢"
+    assert normalise(text, "zenhan") == normalise(text, "fullwidth")
+
+
 def test_half_width_is_the_way_back() -> None:
     text = "ab AZ09 !\"#'()\\^`~ ｱｶﾞﾊﾟｳﾞｯｰ｡､･｢｣ 猫"
     assert normalise(normalise(text, "fullwidth"), "halfwidth") == text

@@ -2,6 +2,8 @@
 
 `nfc`, `nfkc`: Unicode. `fullwidth`, `halfwidth`: ASCII, digits and katakana to one width, as the
 library zenhan does it (JGLUE's preprocessing): quotes become ” and ’, backslash ￥, backquote ‘.
+zenhan writes the hyphen as the minus sign − and the tilde as the wave dash 〜, where `fullwidth` has
+－ and ～; `zenhan` is the library's own form, for encoders that get its output.
 `spaces`: runs of white space to one space, none at the ends. Several forms are joined by `+` and
 applied from left to right: `nfkc+spaces`.
 """
@@ -147,6 +149,7 @@ _VOICED = {
     for kana, mark in [(k, "ﾞ") for k in "ｳｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾊﾋﾌﾍﾎ"] + [(k, "ﾟ") for k in "ﾊﾋﾌﾍﾎ"]
 }
 _TO_WIDE = _WIDE_ASCII | _WIDE_KANA | _VOICED
+_TO_ZENHAN = _TO_WIDE | {"-": "\u2212", "~": "\u301c"}
 _TO_NARROW = {wide: narrow for narrow, wide in _TO_WIDE.items()}
 
 
@@ -171,5 +174,6 @@ FORMS: Registry[NormalForm] = Registry("normal form")
 FORMS.add("nfc", _unicode_form("NFC"))
 FORMS.add("nfkc", _unicode_form("NFKC"))
 FORMS.add("fullwidth", _table_form(_TO_WIDE))
+FORMS.add("zenhan", _table_form(_TO_ZENHAN))
 FORMS.add("halfwidth", _table_form(_TO_NARROW))
 FORMS.add("spaces", (lambda text: " ".join(text.split()), _find_space_changes))

@@ -59,6 +59,10 @@ def test_the_tokenizer_sees_full_width_text_and_spans_count_the_original(
     assert reader.lost.total() == 0
 
 
+def test_full_width_is_that_of_the_reference(tokenizer: Any) -> None:
+    assert SubwordReader(tokenizer, None, None, "fullwidth").segment("A-1~")[0] == "Ａ−１〜"
+
+
 def test_without_the_setting_nothing_changes(tokenizer: Any) -> None:
     text = "JRの20本 動いた。"
     assert "".join(name for name, _ in read(SubwordReader(tokenizer), text)) == "JRの20本動いた。"

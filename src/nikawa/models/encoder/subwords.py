@@ -19,6 +19,9 @@ from nikawa.models.encoder.alignment import Place, align_subwords, make_disjoint
 from nikawa.models.encoder.batches import Rows
 from nikawa.models.encoder.settings import WordFinder
 
+REFERENCE_FORMS = {"none": "", "fullwidth": "zenhan"}
+"""The setting `normalise` to the form of `nikawa.text.normalise`: full width is what JGLUE's reference
+gives the models of NICT and Waseda, down to its hyphen and tilde."""
 Framed = tuple[np.ndarray, np.ndarray]
 """Input ids and segments of one sequence, special tokens included."""
 
@@ -89,7 +92,7 @@ class SubwordReader:
         """
         self.tokenizer = tokenizer
         self._find_words = find_words
-        self._normal_form = "" if normal_form == "none" else normal_form
+        self._normal_form = REFERENCE_FORMS.get(normal_form, normal_form)
         self.frame = Frame.learn(tokenizer, segments)
         self.lost: Counter[str] = Counter()
         """Characters that no sub-word represents, of the texts that `read` was called with."""
