@@ -217,7 +217,7 @@ class JapaneseRules:
 
     language = "ja"
     analyser = "ipadic"
-    parsers = ("ginza",)
+    parsers: tuple[str, ...] = ("ginza",)
     cases: Mapping[str, str] = MappingProxyType({"o": "を", "ni": "に", "de": "で"})
 
     def may_hold(self, text: str, case: str) -> bool:

@@ -308,7 +308,7 @@ class KoreanRules:
 
     language = "ko"
     analyser = "kiwi"
-    parsers = ()
+    parsers: tuple[str, ...] = ()
     cases: Mapping[str, str] = MappingProxyType({"eul": "을/를", "e": "에/에게", "eseo": "에서"})
 
     def may_hold(self, text: str, case: str) -> bool:
