@@ -149,7 +149,7 @@ PUBLISHED_INPUTS = (
         form=NFKC_IN_TOKENIZER,
         normalise="none",
         longest=512,
-        source=CARD,
+        source=f"{CARD} and tokenizer configuration",
     ),
     PublishedInput(
         ("ku-nlp/deberta-v2-base-japanese",),
@@ -185,7 +185,7 @@ PUBLISHED_INPUTS = (
         form=RAW,
         normalise="none",
         longest=512,
-        source=f"{CARD}; KLUE's baseline code",
+        source=f"{CARD} and tokenizer configuration; KLUE's baseline code",
     ),
     PublishedInput(
         ("beomi/KcELECTRA-base", "beomi/KcELECTRA-base-v2022"),
@@ -211,7 +211,7 @@ PUBLISHED_INPUTS = (
         segmentation="none",
         form=RAW,
         normalise="none",
-        longest=512,
+        longest=None,
         source="JSICK Section 4.1",
     ),
 )
