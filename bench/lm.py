@@ -207,6 +207,11 @@ def measure_closed(
     if len(by_batch) > 1:
         agreement = compare_choices(by_batch[0], by_batch[-1], width)
         print(f"  lm-eval with two batch sizes: {agreement}")
+    # the noise of the type: how far each tool is from the same weights in float32
+    precise = make_model(checkpoint, task, shots, dtype="float32").predict(task, items)
+    reference = [value for p in precise for value in parse_sums(p)]
+    print(f"  nikawa and float32: {compare_choices(ours, reference, width)}")
+    print(f"  lm-eval and float32: {compare_choices(theirs, reference, width)}")
 
 
 def compare_choices(ones: Sequence[float], others: Sequence[float], width: int) -> str:

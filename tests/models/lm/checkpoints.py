@@ -33,6 +33,7 @@ def make_tokenizer(kind: str = "byte") -> Any:
     from tokenizers.processors import TemplateProcessing
 
     special: dict[str, Any] = {"special_tokens": SPECIAL, "show_progress": False}
+    trainer: Any
     characters = sorted({each for text in TEXTS for each in text} - {" ", "\n"})
     if kind == "byte":
         tokenizer = Tokenizer(models.BPE())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ from nikawa.models.lm.tokens import Query, make_query  # noqa: E402
 
 ARCHITECTURES = ("llama", "gpt-neox", "qwen", "mistral", "gemma2", "bloom")
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def _no_gradients() -> Iterator[None]:
+    with torch.inference_mode():
+        yield
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)
@@ -51,7 +58,6 @@ def score_by_hand(model: Any, query: Query) -> list[float]:
     return values
 
 
-@torch.inference_mode()
 def test_the_tree_equals_each_continuation_alone(architecture: tuple[Any, bool]) -> None:
     model, uses_tree = architecture
     queries = make_queries()
@@ -62,7 +68,6 @@ def test_the_tree_equals_each_continuation_alone(architecture: tuple[Any, bool])
         assert each == pytest.approx(score_by_hand(model, query), abs=1e-4)
 
 
-@torch.inference_mode()
 def test_exact_mode_gives_the_same_bits_in_any_order_and_batch(
     architecture: tuple[Any, bool],
 ) -> None:
@@ -88,7 +93,6 @@ class Letters:
         return [self.decode(row) for row in rows]
 
 
-@torch.inference_mode()
 def test_generated_answers_equal_a_plain_loop(architecture: tuple[Any, bool]) -> None:
     model, is_batched = architecture
     queries = make_queries()
@@ -123,7 +127,6 @@ def test_branches_that_begin_alike_share_nodes() -> None:
     assert trie.lookups[2] == ((-1, 5), (0, 6), (1, 8))
 
 
-@torch.inference_mode()
 @pytest.mark.parametrize("name", ["mistral", "gemma2"])
 def test_texts_longer_than_the_window_see_the_window_only(name: str) -> None:
     """Of ten prompts, some fit a window of 28 tokens and some do not."""
@@ -160,7 +163,6 @@ class FullMemory:
         return self._model(input_ids=input_ids, **more)
 
 
-@torch.inference_mode()
 def test_when_memory_runs_out_the_batch_halves_and_nothing_is_lost() -> None:
     model, queries = make_model("llama"), make_queries()
     notes: list[str] = []
@@ -182,7 +184,6 @@ def test_when_memory_runs_out_the_batch_halves_and_nothing_is_lost() -> None:
         assert answers[place].tokens == continue_by_hand(model, query.context, 9)
 
 
-@torch.inference_mode()
 def test_memory_for_less_than_one_row_is_one_line() -> None:
     engine = Engine(FullMemory(make_model("llama"), 2), CPU)
     engine.prepare(make_queries()[0])

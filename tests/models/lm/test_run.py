@@ -43,6 +43,7 @@ def read_about(out: Path) -> dict[str, Any]:
     return about
 
 
+@pytest.mark.slow
 def test_from_the_run_to_the_report(nikawa: Nikawa, tiny: Path, chat: Path, tmp_path: Path) -> None:
     """Probabilities reach calibration, slices and paired tests."""
     out = tmp_path / "runs"
@@ -73,8 +74,21 @@ def test_prompts_that_do_not_fit_are_counted_everywhere(
     nikawa: Nikawa, tiny: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "runs"
-    words = ("run", "--model", f"lm:{tiny}", "--tasks", TASK, "--out", str(out))
-    words += ("--set", "shots=3", "--set", "max_length=160", "--limit", "4")
+    words = (
+        "run",
+        "--model",
+        f"lm:{tiny}",
+        "--tasks",
+        TASK,
+        "--out",
+        str(out),
+        "--set",
+        "shots=3",
+        "--set",
+        "max_length=160",
+        "--limit",
+        "4",
+    )
     dry = nikawa(*words, "--dry-run")
     assert "4 of 4 prompts did not fit and lost few-shot examples" in dry.stdout
     assert "counted with the model's own tokenizer" in dry.stdout
@@ -101,8 +115,18 @@ def test_prompts_that_do_not_fit_are_counted_everywhere(
 
 
 def test_a_dry_run_counts_what_the_run_computes(nikawa: Nikawa, tiny: Path, tmp_path: Path) -> None:
-    words = ("run", "--model", f"lm:{tiny}", "--tasks", TASK, "--limit", "3")
-    words += ("--out", str(tmp_path / "runs"), "--json")
+    words = (
+        "run",
+        "--model",
+        f"lm:{tiny}",
+        "--tasks",
+        TASK,
+        "--limit",
+        "3",
+        "--out",
+        str(tmp_path / "runs"),
+        "--json",
+    )
     (row,) = json.loads(nikawa(*words, "--dry-run").stdout)["rows"]
     (usage,) = json.loads(nikawa(*words).stdout)["usage"]
     assert (row["requests"], row["cost"]) == (3, None)
@@ -138,6 +162,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_the_next_item(
     nikawa: Nikawa, tiny: Path, tmp_path: Path
 ) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,7 +13,7 @@ pytest.importorskip("transformers")
 
 from tests.models.lm.checkpoints import TEXTS, make_tokenizer
 
-from nikawa.models.lm.tokens import Encoder, find_start_tokens
+from nikawa.models.lm.tokens import Encoder, Tokens, find_start_tokens
 
 KINDS = ("byte", "metaspace", "unigram", "wordpiece")
 WORDS = sorted({word for text in TEXTS for word in text.split()})
@@ -25,6 +28,10 @@ TEXT = st.lists(
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+def encode_whole(tokenizer: Any, text: str) -> tuple[int, ...]:
+    return (1, *tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @given(head=TEXT, rests=st.lists(TEXT, min_size=1, max_size=3), options=st.lists(TEXT, min_size=1))
 @FEW
@@ -35,13 +42,12 @@ def test_parts_have_the_tokens_of_the_whole(
     encoder = Encoder(tokenizer, find_start_tokens(tokenizer))
     prompts = [head + rest for rest in rests]
     rows = encoder.encode_prompts(prompts, [head] * len(rests))
-    whole = lambda text: (1, *tokenizer(text, add_special_tokens=False)["input_ids"])  # noqa: E731
-    assert rows == [whole(prompt) for prompt in prompts]
+    assert rows == [encode_whole(tokenizer, prompt) for prompt in prompts]
     options = [f" {option}" for option in options]
     queries = encoder.join_queries(prompts, rows, [options] * len(prompts), [head] * len(prompts))
     for prompt, query in zip(prompts, queries, strict=True):
         for option, branch in zip(options, query.branches, strict=True):
-            assert query.context + branch == whole(prompt + option)
+            assert query.context + branch == encode_whole(tokenizer, prompt + option)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,3 +71,21 @@ def test_an_end_token_of_the_tokenizer_is_not_part_of_a_prompt() -> None:
     encoder = Encoder(tokenizer, find_start_tokens(tokenizer))
     assert encoder.start == (1,)
     assert 2 not in encoder.encode(["答え:"])[0]
+
+
+def test_only_last_lines_are_tokenised_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes it fast: no prompt is tokenised once per option."""
+    encoder = Encoder(make_tokenizer())
+    head = "\n".join(TEXTS) * 3 + "\n\n"
+    lengths: list[int] = []
+    prompts = [f"{head}前提: {number}番の犬\n答え:" for number in range(5)]
+    encode = encoder.encode_parts
+
+    def count(texts: Sequence[str]) -> list[Tokens]:
+        lengths.extend(map(len, texts))
+        return encode(texts)
+
+    monkeypatch.setattr(encoder, "encode_parts", count)
+    rows = encoder.encode_prompts(prompts, [head] * 5)
+    encoder.join_queries(prompts, rows, [[" A", " B"]] * 5, [head] * 5)
+    assert sum(lengths) < len(head) + 500

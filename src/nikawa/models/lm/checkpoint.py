@@ -205,7 +205,10 @@ def loading_options(source: str, settings: LmSettings) -> dict[str, Any]:
             f"trust_remote_code names {settings.trust_remote_code!r}, not {source!r}",
             cure=f"set trust_remote_code={source} if you trust the code in that checkpoint",
         )
-    return {"local_files_only": True, "trust_remote_code": bool(settings.trust_remote_code)}
+    options = {"local_files_only": True, "trust_remote_code": False}
+    if settings.trust_remote_code:  # it names this checkpoint
+        options["trust_remote_code"] = True
+    return options
 
 
 def explain_failure(source: str, located: str, problem: Exception) -> BadInput:

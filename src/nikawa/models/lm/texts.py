@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.models.lm.engine import MAX_LOGITS, PADDING, Engine, is_out_of_memory
+from nikawa.models.lm.engine import MAX_LOGITS, Engine, is_out_of_memory
 from nikawa.models.lm.tokens import Tokens
 
 PADDING = 0
