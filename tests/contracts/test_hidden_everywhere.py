@@ -27,6 +27,7 @@ import pytest
 import zstandard
 from msgspec.structs import replace
 from tests.compat.tree import command_tree
+from tests.models.lm.checkpoints import save_checkpoint
 from typer.testing import CliRunner
 
 import nikawa
@@ -151,6 +152,9 @@ CASES: dict[str, list[Case]] = {
         case("probe artifacts in/nli --tokeniser characters --json", None),
         case("probe artifacts in/nli:train --tokeniser characters --plot plot.svg", None),
         case("probe artifacts in/nli-test.jsonl --tokeniser characters --json", None),
+    ],
+    "probe memory": [
+        case("probe memory in/nli:test --model lm:tiny --permutations 19 --limit 8 --json"),
     ],
     "probe giveaways": [
         case("probe giveaways in/nli --json", None),
@@ -542,6 +546,9 @@ def test_no_output_holds_a_hidden_label(place: Path, verb: str) -> None:
         for name, making in NEEDS.items():
             if name in words.split() and not Path(name).exists():
                 assert run(making).exit_code == 0
+        if "lm:tiny" in words:
+            pytest.importorskip("torch")
+            save_checkpoint(Path("tiny"))
         if "FIRST" in words:
             first, second = sorted(
                 path.name.rpartition("--")[2] for path in Path("stored").glob("*--*")
