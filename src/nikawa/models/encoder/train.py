@@ -29,7 +29,13 @@ from nikawa.models.encoder.steps import GraphSteps, Loss, PlainSteps, Steps
 from nikawa.records import Example, Prediction, Task
 
 STATE_FILE = "training.pt"
-LATER_SETTINGS = {"head": "auto", "best_by": FIRST_METRIC, "any_language": 0}
+LATER_SETTINGS = {
+    "head": "auto",
+    "best_by": FIRST_METRIC,
+    "any_language": 0,
+    "normalise": "none",
+    "input": "as-set",
+}
 """Settings that older states do not have, with the equivalent value."""
 SECONDS_WORTH_A_STATE = 10.0
 """Seconds of work after which a state is written at the end of an epoch."""
