@@ -55,8 +55,6 @@ PACKAGES = (
     "transformers",
     "tokenizers",
     "peft",
-    "accelerate",
-    "llguidance",
     "httpx",
     "fugashi",
     "ipadic",

@@ -161,6 +161,7 @@ def test_structured_answers_follow_the_schema(
                 json.loads(text)
                 assert json.dumps(json.loads(text), separators=(",", ":")).count("{") > 0
         assert "notes" not in asked.about()
+        assert asked.about()["grammar"].startswith("llguidance ")
 
 
 @pytest.mark.parametrize("constrained", ["auto", "on"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from nikawa.errors import BadInput
@@ -337,10 +338,13 @@ class LanguageModel:
         schemas = [questions.schema(example) for example in examples]
         tokenizer = self._open_vocabulary().tokenizer
         try:
-            return make_constrainer(tokenizer, schemas, required=setting == "on")
+            constrainer = make_constrainer(tokenizer, schemas, required=setting == "on")
         except UnusableGrammar as problem:
             self._warnings.setdefault(f"answers are not constrained: {problem}", None)
             return None
+        if constrainer is not None:
+            self._about["grammar"] = f"llguidance {version('llguidance')}"
+        return constrainer
 
     def _count(self, records: Iterable[ItemRecord], *, is_whole: bool) -> None:
         """Count prompts and tokens; `is_whole`: the journal has those of earlier calls too."""
