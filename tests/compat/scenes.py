@@ -253,15 +253,15 @@ SCENES: dict[str, Scene] = {
     ),
     "generate-ja": Scene(
         (
-            "generate temporal-ja -n 1 -n test=1 --seed 1 --out temporal --json",
+            "generate temporal-ja@1 -n 1 -n test=1 --seed 1 --out temporal --json",
             "probe artifacts temporal --tokeniser characters --top 2 --json",
         )
     ),
-    "generate-ko": Scene(("generate temporal-ko -n 1 -n test=1 --seed 2 --out temporal --json",)),
+    "generate-ko": Scene(("generate temporal-ko@1 -n 1 -n test=1 --seed 2 --out temporal --json",)),
     "generate-comparative": Scene(
         (
-            "generate comparative-ja -n 1 -n test=1 --seed 3 --split all --out comparative --json",
-            "generate comparative-ja -n 1000 --per total --seed 4 --out total --json",
+            "generate comparative-ja@1 -n 1 -n test=1 --seed 3 --split all --out comparative --json",
+            "generate comparative-ja@1 -n 1000 --per total --seed 4 --out total --json",
         )
     ),
     "templates": Scene(

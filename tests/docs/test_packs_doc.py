@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.generation.pack import load_pack, pack_names
+from nikawa.generation.pack import PACKS, load_pack, pack_names
+from nikawa.generation.review_sample import read_pack_card
 
 TEXT = (Path(__file__).parents[2] / "docs" / "packs.md").read_text("utf-8")
 STEP = re.compile(
@@ -53,18 +54,36 @@ def test_it_can_be_followed(
                 done = nikawa(*shlex.split(command)[1:]) if plain else run(command, tmp_path)
                 assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
                 ran += 1
-    assert ran == 11
+    assert ran == 12
     assert (tmp_path / "my-splits" / "no-hours.jsonl").is_file()
     assert (tmp_path / "gated" / "card.json").is_file()
 
 
 def test_the_table() -> None:
-    rows = dict(re.findall(r"^\| `([a-z-]+)`[^|]* \| (.*) \|$", TEXT, re.MULTILINE))
+    table = TEXT[TEXT.index("| pack | templates |") :].partition("\n\n")[0]
+    rows = dict(re.findall(r"^\| `([a-z-]+)`[^|]* \| (.*) \|$", table, re.MULTILINE))
     assert set(rows) == set(pack_names())
     for name in set(rows) - {"jamp"}:
         pack = load_pack(name)
         told = [int(cell.replace(",", "")) for cell in rows[name].split(" | ")]
         assert told == [len(pack.templates), len(pack.categories), len(pack.cells("train"))], name
+
+
+def test_the_figures_of_the_reviews() -> None:
+    """The table of reviews shows the figures of the cards."""
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (\d+ \| \d+ of .*) \|$", TEXT, re.MULTILINE))
+    for name, row in rows.items():
+        card = read_pack_card(PACKS / name)
+        assert card is not None
+        assert card.review is not None
+        review = card.review
+        shown = (
+            f"{review.n} | {review.templates_read} of {review.templates} | {review.natural:.1%} | "
+            f"{review.label_agreed:.1%} | {review.label_agreement:.1%}, "
+            f"{review.naturalness_agreement:.1%}"
+        )
+        assert row == shown
+    assert len(rows) == 3
 
 
 @pytest.mark.parametrize(

@@ -586,6 +586,8 @@ def describe(generator: Generator, report: GenerateReport, command: str) -> Card
     The version names what the bytes depend on, and `command` makes them again.
     """
     pack, about = generator.pack, generator.lexicon.about
+    version = pack.head.version
+    shown = pack.name if version == "1" else f"{pack.name}@{version}"
     first = next(iter(report.splits.values()))
     counts = ", ".join(f"{name} {split.problems:,}" for name, split in report.splits.items())
     problems = []
@@ -619,7 +621,7 @@ def describe(generator: Generator, report: GenerateReport, command: str) -> Card
         + describe_review(pack),
         workers="none: no person judged the problems",
         workers_are="none",
-        source=f"Templates of the pack {pack.name}@{pack.head.version}; words of the lexicon {about.name!r}: "
+        source=f"Templates of the pack {shown}; words of the lexicon {about.name!r}: "
         + " ".join(about.provenance.split()),
         problems=tuple(problems),
     )
