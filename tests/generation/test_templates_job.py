@@ -72,7 +72,7 @@ def test_check_names_line_and_column(file: Path, run: Run) -> None:
     status, output = run("check", str(file))
     assert status == 1
     assert (
-        f"error: {file}, line 5, column 30: time_3 is in a condition but in no sentence" in output
+        f"error: {file}, line 5, column 30: time3 is in a condition but in no sentence" in output
     )
     status, output = run("check", str(file), "--json")
     assert status == 1
