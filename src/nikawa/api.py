@@ -1238,7 +1238,13 @@ def probe_memory(
     `dataset` has one split. `unseen` is a dataset of comparable items that cannot have been in the training data. `permutations` is
     the number of shuffled orders (default: 199), `limit` the number of items to use (default: all), and `settings` are those of
     `lm:`. docs/memory.md explains the tests and their limits.
+
+    >>> report = probe_memory("mini-ja:dev", "lm:models/tiny", permutations=99)  # doctest: +SKIP
+    >>> report.verdict  # doctest: +SKIP
+    'These tests show no sign that the model has seen the items.'
     """
+    from msgspec.structs import replace as replace_record
+
     from nikawa.analysis.memory.job import MemoryOptions, probe_memory
 
     with open_call("probe_memory", MemoryOptions, options) as files:
@@ -1250,13 +1256,18 @@ def probe_memory(
             seed=seed,
             settings=settings,
         )
-        return probe_memory(
+        made = probe_memory(
             files.dataset(dataset),
             model,
             unseen=None if unseen is None else files.dataset(unseen),
             data=data,
             options=chosen,
             on_progress=on_progress or (lambda *_: None),
+        )
+        return replace_record(
+            made,
+            dataset=files.title(made.dataset),
+            unseen=None if made.unseen is None else files.title(made.unseen),
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import get_annotations, signature
 from pathlib import Path
@@ -36,7 +37,8 @@ KEYWORDS = {"map": "columns", "set": "settings"}
 OPTION = re.compile(
     r"--(?P<name>[a-z][a-z-]*[a-z])"
     r"(?: (?:(?P<items>[\w-]+=[^\s,;:)]+(?:,[\w-]+=[^\s,;:)]+)*)"
-    r"|(?P<value>[A-Z][A-Z]+\b|(?!(?:out|away|too|as|at)\b)[a-z\d][\w.-]*(?=,|$|;|\)| or --)))"
+    r"|(?P<value>(?:[a-z]+:)?[A-Z][A-Z]+\b"
+    r"|(?!(?:out|away|too|as|at)\b)[a-z\d][\w.-]*(?=,|$|;|\)| or --)))"
     r"(?P<more>,…)?)?"
 )
 """An option in a message, with the value that follows it: `--out DIR`, `--ties drop`, `--columns id=COLUMN`."""
@@ -62,9 +64,15 @@ def holds_examples(value: object) -> bool:
 def list_rows(value: Any, what: str) -> list[Any]:
     """Return the rows of a table as mappings, or the items of a list; raise `BadInput` for anything else.
 
-    A named index of a DataFrame becomes a column. Cells without a value (None, NaN) are dropped.
+    A named index of a DataFrame becomes a column. Cells without a value (None, NaN) are dropped. A row has one cell per
+    column name, so two columns with one name are refused.
     """
     if is_table(value):
+        names = list(value.columns if hasattr(value, "columns") else value.column_names or ())
+        names += getattr(getattr(value, "index", None), "names", ())
+        names = [str(name) for name in names if name is not None]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise BadInput(f"{what} has two columns {twice!r}", cure="rename or drop one of them")
         if hasattr(value, "to_dicts"):  # polars
             rows = value.to_dicts()
         elif hasattr(value, "to_dict") and hasattr(value, "iloc"):  # pandas
@@ -97,7 +105,7 @@ def cannot_use(value: object, what: str) -> BadInput:
 def encode(value: object) -> bytes:
     """Encode a value as JSON; numpy numbers and pandas dates become plain ones.
 
-    Raises `BadInput` for a value that JSON cannot hold.
+    Raises `BadInput` for a value that JSON cannot hold: an object, half of a surrogate pair, a list that contains itself.
     """
 
     def to_plain(other: Any) -> Any:
@@ -109,7 +117,13 @@ def encode(value: object) -> bytes:
             return other.isoformat()
         raise cannot_use(other, "a value")
 
-    return msgspec.json.encode(value, enc_hook=to_plain)
+    try:
+        return msgspec.json.encode(value, enc_hook=to_plain)
+    except UnicodeEncodeError:
+        what = "a text holds half of a surrogate pair"
+        raise BadInput(what, cure="decode the text it came from as UTF-8") from None
+    except RecursionError:
+        raise BadInput("a value contains itself", cure="pass plain texts and numbers") from None
 
 
 def write_lines(path: Path, rows: Iterable[object]) -> Path:
@@ -188,10 +202,19 @@ class CallFiles:
         parts: dict[str, list[Any]] = {}
         if isinstance(value, Mapping):
             for split, part in value.items():
+                if str(split) in parts:
+                    raise BadInput(
+                        f"two splits are called {str(split)!r}", cure="rename one of them"
+                    )
                 parts[str(split)] = list_rows(part, "a split")
         else:
             rows = list_rows(value, "a dataset")
-            names = {isinstance(row, Mapping) and SPLIT_COLUMN in row for row in rows}
+            names = {
+                isinstance(row, Mapping) and not is_absent(row.get(SPLIT_COLUMN)) for row in rows
+            }
+            if len(names) == 2:
+                what = f"some rows have no value in the column {SPLIT_COLUMN!r}"
+                raise BadInput(what, cure="fill it in all rows, or drop the column")
             for row in rows:
                 is_named = names == {True}
                 parts.setdefault(str(row[SPLIT_COLUMN]) if is_named else "all", []).append(
@@ -205,6 +228,13 @@ class CallFiles:
             for row in everything
         ):
             examples = {name: tuple(map(to_example, part)) for name, part in parts.items()}
+            for name, part in examples.items():
+                twice = [
+                    one for one, count in Counter(each.id for each in part).items() if count > 1
+                ]
+                if twice:
+                    what = f"the id {twice[0]!r} occurs twice in the split {name!r}"
+                    raise BadInput(what, cure="give each record its own id")
             first = loose_dataset(Path("examples"), tuple(map(to_example, everything)))
             return msgspec.structs.replace(first, splits=examples)
         if not all(isinstance(row, Mapping) for row in everything):
@@ -218,7 +248,10 @@ class CallFiles:
         else:
             source.mkdir()
             for name, part in parts.items():
-                write_lines(source / f"{to_file_name(name, MAX_NAME_BYTES)}.jsonl", part)
+                if to_file_name(name, MAX_NAME_BYTES) != name:  # the split would get another name
+                    cure = "rename the split: use letters, digits, - and _"
+                    raise BadInput(f"the split {name!r} cannot be the name of a file", cure=cure)
+                write_lines(source / f"{name}.jsonl", part)
         made = self.place("table", "the table")
         import_table(source, made, options)
         return load(str(made))

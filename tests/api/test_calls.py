@@ -262,6 +262,9 @@ def test_every_function_works_twice_after_everything_was_imported(
         assert call() is not None, name
 
 
+PAIR = [{"premise": "犬が走る。", "hypothesis": "犬が動く。", "label": "entailment"}]
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
 BAD: list[Callable[[], Any]] = [
     lambda: nk.load(5),
     lambda: nk.load([1, 2]),
@@ -283,6 +286,20 @@ BAD: list[Callable[[], Any]] = [
     lambda: nk.run(["majority"], tasks=3),
     lambda: nk.analyse(3),
     lambda: nk.report(None),
+    # nothing is lost or renamed on the way: rows, columns, splits, ids
+    lambda: nk.load({1: PAIR, "1": PAIR}),
+    lambda: nk.load({"a/b": PAIR, "c": PAIR}),
+    lambda: nk.load([{**PAIR[0], "split": "dev"}, PAIR[0]]),
+    lambda: nk.load(pd.DataFrame([["a", "b", "c"]], columns=["text", "label", "text"])),
+    lambda: nk.load(
+        pd.DataFrame([{"id": 1, "text": "a", "label": "b"}]).set_index("id", drop=False)
+    ),
+    lambda: nk.load([{"id": "1", "inputs": {"text": "a"}}, {"id": "1", "inputs": {"text": "b"}}]),
+    # values that JSON cannot hold
+    lambda: nk.load([{**PAIR[0], "premise": "\ud800"}]),
+    lambda: nk.score("mini-ja-nli", {"nli-019": "\ud800"}),
+    lambda: nk.load([{**PAIR[0], "more": CIRCLE}]),
+    lambda: nk.compare({"A": {"1": "x"}, "B": {"1": "x"}}, task="mini-ja-nli", rounds=0),
 ]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy
 import pytest
 
 import nikawa as nk
@@ -88,6 +90,31 @@ def test_what_is_no_model_is_refused(model: object, tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
+def test_objects_may_answer_with_arrays_and_mappings(tmp_path: Path) -> None:
+    class Answering(Constant):
+        def predict(self, task: Task, examples: Sequence[Example]) -> Any:
+            answers = {each.id: "neutral" for each in reversed(examples)}
+            return answers if self.answer == "mapping" else numpy.array([*answers.values()])
+
+    models = {name: Answering(name) for name in ("mapping", "array")}
+    done = nk.run({**models, "list": Constant("neutral")}, "mini-ja-nli", out=tmp_path)
+    assert done.problems == ()
+    files = sorted(tmp_path.glob("*/predictions/*.jsonl"))
+    assert len(files) == 3
+    assert len({file.read_bytes() for file in files}) == 1
+
+
+@pytest.mark.parametrize("answers", [None, "neutral", {"other": "neutral"}])
+def test_what_is_no_list_of_answers_is_refused(answers: object, tmp_path: Path) -> None:
+    class Answering(Constant):
+        def predict(self, task: Task, examples: Sequence[Example]) -> Any:
+            return answers
+
+    [problem] = nk.run({"mine": Answering("")}, "mini-ja-nli", out=tmp_path).problems
+    assert problem.bad_input
+    assert "'mine' returned" in problem.problem
+
+
 def test_objects_need_one_process_and_different_names(tmp_path: Path) -> None:
     with pytest.raises(nk.BadInput, match="two models are called 'Constant'"):
         nk.run([Constant("a"), Constant("b")], tasks="mini-ja-nli", out=tmp_path)
@@ -134,6 +161,7 @@ def test_cures_name_keyword_arguments() -> None:
         'pass units="characters" or units="words"'
     )
     assert name("leave --field out") == "leave field= out"
+    assert name("pass a model: --method lm:PATH") == 'pass a model: method="lm:PATH"'
     assert name("pass --overwrite") == "pass options=PairOptions(overwrite=True)"
     assert name("pass --unheard-of X") == "pass --unheard-of X"
     command = "run: nikawa pair x --out DIR"

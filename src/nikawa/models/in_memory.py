@@ -10,7 +10,7 @@ never reuses a run of an earlier call.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, get_args
 from uuid import uuid4
@@ -31,8 +31,22 @@ class InMemoryModel:
         self.name, self.target = name, target
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
-        """Ask the object; plain answers in the order of the examples become predictions."""
-        answers = list(self.target.predict(task, examples))
+        """Ask the object; plain answers in the order of the examples become predictions.
+
+        A mapping from id to answer works too. Values of numpy become plain ones: classifiers return arrays of them.
+        """
+        answers = self.target.predict(task, examples)
+        if isinstance(answers, Mapping):
+            if missing := [each.id for each in examples if each.id not in answers]:
+                what = f"the model {self.name!r} returned no answer for {missing[0]!r}"
+                raise BadInput(what, cure="return one answer per example from its predict method")
+            answers = [answers[each.id] for each in examples]
+        if isinstance(answers, str | bytes) or not isinstance(answers, Iterable):
+            what = f"the model {self.name!r} returned {type(answers).__name__!r} instead of answers"
+            raise BadInput(
+                what, cure="return a list with one answer per example from its predict method"
+            )
+        answers = [each.tolist() if hasattr(each, "tolist") else each for each in answers]
         if len(answers) != len(examples):
             what = f"the model {self.name!r} returned {len(answers):,} answers for {len(examples):,} examples"
             raise BadInput(what, cure="return one answer per example from its predict method")

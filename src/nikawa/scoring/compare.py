@@ -211,6 +211,8 @@ def compare(
     options = options or ScoreOptions()
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="pass two answer files or folders")
+    if rounds < 1:
+        raise BadInput(f"a test with {rounds} rounds has no p-value", cure="pass --rounds 10000")
     forms = forms or {}
     for name in forms:
         if name not in systems:

@@ -162,6 +162,9 @@ def test_what_cannot_be_probed_is_refused_in_one_line(items: Path, tmp_path: Pat
         probe_memory("mini-ja", "lm:any")
     with pytest.raises(BadInput, match="cannot show a p under"):
         probe_memory(str(items), "lm:any", options=MemoryOptions(permutations=5))
+    for options in (MemoryOptions(seed=-1), MemoryOptions(limit=-1)):
+        with pytest.raises(BadInput, match="is -1; pass 0 or more"):
+            probe_memory(str(items), "lm:any", options=options)
     with pytest.raises(BadInput, match="contains items of"):
         probe_memory(str(items), "lm:any", unseen=str(items))
     one = write_items(tmp_path / "one.jsonl", "春")
@@ -216,3 +219,36 @@ def test_the_function_of_the_front_door_is_the_same_job(model: Path, items: Path
     )
     assert report.order.items == 8
     assert len(report.to_pandas()) == len(report.tests)
+
+
+def test_an_object_keeps_its_name_and_cures_are_keywords(model: Path, items: Path) -> None:
+    import nikawa as nk
+
+    report = nk.probe_memory(
+        nk.load(items), f"lm:{model}", permutations=19, limit=4, settings={"device": "cpu"}
+    )
+    assert report.dataset == "test"
+    with pytest.raises(BadInput, match=r"for example permutations=19$"):
+        nk.probe_memory(nk.load(items), f"lm:{model}", permutations=3)
+    with pytest.raises(BadInput, match=r'model="lm:PATH"$'):
+        nk.probe_memory(nk.load(items), "majority")
+
+
+def test_weights_that_are_not_numbers_are_no_evidence(
+    nikawa: Nikawa, model: Path, items: Path, tmp_path: Path
+) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    network = AutoModelForCausalLM.from_pretrained(model)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.fill_(float("nan"))
+    network.save_pretrained(tmp_path / "broken")
+    AutoTokenizer.from_pretrained(model).save_pretrained(tmp_path / "broken")
+    words = ("probe", "memory", str(items), "--model", f"lm:{tmp_path / 'broken'}")
+    shown = nikawa(*words, "--permutations", "19", "--set", "device=cpu")
+    assert shown.returncode == 2
+    assert "not numbers" in shown.stderr
+    assert len(shown.stderr.strip().splitlines()) == 1
+    assert "evidence" not in shown.stdout

@@ -166,12 +166,23 @@ class TextScorer:
         return [tuple(row) for row in rows]
 
     def score(self, rows: Sequence[Tokens], *, moments: bool = False, on_done: Any = None) -> Any:
-        """What the model says about texts that may not fit: what is too long is cut."""
+        """What the model says about texts that may not fit: what is too long is cut.
+
+        Raises:
+            BadInput: the model computes something that is not a number. No comparison with it is
+                true, so every test would call it evidence.
+        """
         from nikawa.models.lm.texts import score_texts
 
         whole = [self.start + row[: self.room] for row in rows]
         done = on_done or (lambda _count: None)
-        return score_texts(self.engine, whole, moments=moments, on_done=done)
+        scored = score_texts(self.engine, whole, moments=moments, on_done=done)
+        if any(np.isnan(one.logprobs).any() or np.isnan(one.means).any() for one in scored):
+            raise BadInput(
+                f"{self.checkpoint.vocabulary.source} computes log-probabilities that are not numbers",
+                cure="set dtype=float32, or check the weights of the checkpoint",
+            )
+        return scored
 
     def complete(self, prompts: Sequence[Tokens], lengths: Sequence[int]) -> list[str]:
         """Greedy continuations of so many tokens, up to a line break."""
@@ -204,7 +215,7 @@ def open_scorer(model: str, settings: Mapping[str, Any]) -> TextScorer:
     kind, _, path = model.partition(":")
     if kind != "lm" or not path:
         what = f"{model!r} gives no probabilities of texts"
-        raise BadInput(what, cure="pass --model lm:PATH, the folder of a causal language model")
+        raise BadInput(what, cure="pass a causal language model: --model lm:PATH")
     check_language_model(path)
     chosen = read_settings(LmSettings, Setup(argument=path, settings=settings))
     checkpoint = open_language_model(path, chosen)
@@ -236,7 +247,10 @@ def probe_memory(
     options = options or MemoryOptions()
     if options.permutations < MIN_PERMUTATIONS:
         what = f"{options.permutations} permutations cannot show a p under {ALPHA}"
-        raise BadInput(what, cure=f"pass --permutations {MIN_PERMUTATIONS} or more")
+        raise BadInput(what, cure=f"pass more, for example --permutations {MIN_PERMUTATIONS}")
+    for name, number in (("limit", options.limit), ("seed", options.seed)):
+        if number < 0:
+            raise BadInput(f"the {name} is {number}", cure=f"pass 0 or more as --{name}")
     seen = load_items(dataset, data, options.limit)
     others = None if unseen is None else load_items(unseen, data, options.limit)
     if others is not None and {item.text for item in others.items} & {

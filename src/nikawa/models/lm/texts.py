@@ -88,6 +88,7 @@ def score_batch(
         part = flat[start : start + step].float()
         norm = part.logsumexp(-1, keepdim=True)
         logprobs = (part.gather(1, gold[start : start + step]) - norm).squeeze(1)
+        logprobs = logprobs.clamp(min=LEAST_LOGPROB)
         if not moments:
             parts.append(logprobs[None])
             continue
