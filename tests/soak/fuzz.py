@@ -118,7 +118,7 @@ COMMANDS: tuple[Command, ...] = (
         ("own-data",), ("answers/own.jsonl",), ("items.jsonl",),
     ),
     Command("score own-parquet:dev answers/own.jsonl", ("own-parquet",), ("answers/own.jsonl",)),
-    Command("score jnli answers/jnli.jsonl --partial", ("data/jglue/datasets/jnli-v1.3",), ("data", "answers/jnli.jsonl"), published=True),
+    Command("score jnli answers/jnli.jsonl --partial --split dev", ("data/jglue/datasets/jnli-v1.3",), ("data", "answers/jnli.jsonl"), published=True),
     Command(
         "compare a=answers/label.jsonl b=answers/other.jsonl --task mini-ja-nli --split test --rounds 100 --items 3",
         ("answers/label.jsonl", "answers/other.jsonl"),
