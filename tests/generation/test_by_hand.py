@@ -47,7 +47,7 @@ def test_a_sheet_of_any_spreadsheet(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\xff\xfea", "begins as UTF-16 and is none"),
+        (b"\xff\xfea", "starts like UTF-16 but is not UTF-16"),
         ("灯台".encode("cp932"), "line 1: .*cp932"),
         (b"a\0\n", "NUL"),
         (b"", "is empty"),
