@@ -158,7 +158,7 @@ def plan_families(
     takes_shots = "shots" in kind.default_settings
     is_shown_any = any(option.get("shots", not takes_shots) for option in settings)
     learns = isinstance(made, Trainable) and is_shown_any
-    files = tuple(_digest_files(name.short, kind.home(argument), settings))
+    files = tuple(_digest_files(kind, name.short, kind.home(argument), settings))
     shipped = {
         title: digest
         for each in settings
@@ -200,14 +200,21 @@ def _cuts_any_set(
     )
 
 
-def _digest_files(name: str, home: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
+def _digest_files(
+    kind: Model, name: str, home: str, options: Sequence[Settings]
+) -> Iterator[DataVersion]:
     """The files and folders that a model is made from (`home`) or that a setting names: they define
     the run too.
+
+    Any text setting may name one. A plain word, such as a label, counts only in a setting that
+    always names a path.
     """
-    values = [value for settings in options for value in settings.values()]
-    texts = {value for value in values if isinstance(value, str)}
-    for title, path in ((name, home), *((text, text) for text in sorted(texts))):
-        if path and ("/" in path or "." in path) and Path(path).exists():
+    values = [item for settings in options for item in settings.items()]
+    texts = {value: False for _, value in values if isinstance(value, str)}
+    texts |= {value: True for key, value in values if key in kind.path_settings}
+    paths = [(name, home, False), *((text, text, texts[text]) for text in sorted(texts))]
+    for title, path, is_path in paths:
+        if path and (is_path or "/" in path or "." in path) and Path(path).exists():
             yield DataVersion(name=title, version=FILE, digest=digest_of(Path(path)), n=0)
 
 

@@ -217,3 +217,18 @@ def test_each_process_of_a_pool_takes_its_own_gpu(
         assert str(choose_device(LmSettings())) == device
     alone = [RunRequest(models=(f"lm:{tiny}",), tasks=(TASK,), settings={"device_map": "auto"})]
     assert not isinstance(make_executor(options, alone, plan_runs(alone[0]).families), Pool)
+
+
+@pytest.mark.parametrize("name", ["adapter", "./adapter"])
+def test_the_content_of_an_adapter_defines_a_run_however_it_is_named(
+    name: str, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adapter").mkdir()
+    request = RunRequest(models=(f"lm:{tiny}",), tasks=(TASK,), settings={"adapter": name})
+    digests = set()
+    for text in ("{}", '{"r": 2}'):
+        (tmp_path / "adapter" / "adapter_config.json").write_text(text, "utf-8")
+        (family,) = plan_runs(request).families
+        digests |= {version.digest for version in family.data if version.name == name}
+    assert len(digests) == 2

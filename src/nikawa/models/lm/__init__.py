@@ -12,7 +12,7 @@ from typing import Any, get_args
 from nikawa.models.base import Model, Predictor, Setup
 from nikawa.models.chat import list_shipped_files
 from nikawa.models.encoder.checkpoint import locate_checkpoint
-from nikawa.models.lm.settings import RUNTIME_SETTINGS, LmSettings
+from nikawa.models.lm.settings import PATH_SETTINGS, RUNTIME_SETTINGS, LmSettings
 from nikawa.records import Kind
 
 
@@ -49,6 +49,7 @@ MODELS = (
         argument="PATH_OR_NAME",
         runtime_settings=RUNTIME_SETTINGS,
         home=locate_checkpoint,
+        path_settings=PATH_SETTINGS,
         check_argument=check_argument,
         shipped_files=list_shipped_files,
         count_parallel=count_parallel,

@@ -13,6 +13,9 @@ RUNTIME_SETTINGS = ("device", "device_map", "batch_tokens")
 """Settings that change how the work is done. Without `exact` they may change the last bits of a
 log-probability, as any change of a batch does; they do not define a run."""
 
+PATH_SETTINGS = ("prompt", "adapter")
+"""Settings that name a file or a folder, whose content defines a run."""
+
 
 class LmSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of `lm:PATH`, a causal language model on this machine."""
