@@ -16,6 +16,11 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# a busy machine is slow; a test is no worse for it
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 if (
     "PYTEST_XDIST_WORKER" in os.environ
