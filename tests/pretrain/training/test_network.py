@@ -29,9 +29,7 @@ def batch() -> Batch:
 
     ids = torch.arange(60).mul(37).remainder(97).add(3).view(3, 20)
     at = torch.tensor([1, 5, 21, 38, 59])
-    return Batch(
-        ids, at, torch.tensor([9, 8, 7, 6, 5]), torch.tensor([1.0, 1.0, 0.0, 1.0, 1.0])
-    )
+    return Batch(ids, at, torch.tensor([9, 8, 7, 6, 5]), torch.tensor([1.0, 1.0, 0.0, 1.0, 1.0]))
 
 
 def _slopes(model: Any, loss: Any) -> list[Any]:

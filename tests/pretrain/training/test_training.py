@@ -142,7 +142,7 @@ def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
             raise RuntimeError("some_kernel does not have a deterministic implementation")
         return mask_words(*given, **more)
 
-    monkeypatch.setattr("nikawa.pretrain.steps.mask_words", strict)
+    monkeypatch.setattr("nikawa.pretrain.batches.mask_words", strict)
     with device.use_repeatable_kernels(True):
         learned = train(course_of(minutes=1e-6, looks=1))
     assert learned.figures.notes[0].startswith("not every GPU kernel is deterministic: some_kernel")
@@ -197,7 +197,7 @@ def test_a_full_disk_and_a_full_memory_are_told_in_one_line(
     def out(*_: object, **__: object) -> None:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr("nikawa.pretrain.steps.mask_words", out)
+    monkeypatch.setattr("nikawa.pretrain.batches.mask_words", out)
     with pytest.raises(BadInput, match="out of memory; choose a smaller batch than 256 tokens"):
         train(course)
 
