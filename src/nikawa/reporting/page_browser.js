@@ -110,7 +110,7 @@ const nikawa = (() => {
       const systems = items.sys.map((name, i) => [String(i), name]);
       const several = items.sys.length > 1;
       const agree = [["", "any"], ["wrong", "wrong"], ["right", "right"]];
-      if (items.points.some((column) => column.some((p) => p > 0 && p < FULL))) agree.push(["short", "partly right"]);
+      if (items.points.some((column) => column.some((p) => p > 0 && p < FULL))) agree.push(["short", "not fully right"]);
       if (several) agree.push(["none", "all wrong"], ["all", "all right"], ["some", "systems differ"], ["only", "only this one right"], ["but", "only this one wrong"]);
       const tools = make("div", { class: "tools" }, make("label", { class: "wide" }, "Search", this.search));
       if (several) tools.append(this.select("system", "System", systems));

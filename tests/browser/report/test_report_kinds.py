@@ -140,5 +140,5 @@ def test_a_tree_is_read_word_by_word(visit: Any, tmp_path: Path) -> None:
     sources = "../runs/a/predictions/test.jsonl ../runs/b/predictions/test.jsonl"
     assert place.locator(".view table").get_attribute("data-src") == sources
     place.get_by_label("System").select_option(label="poor")
-    place.get_by_label("Outcome").select_option(label="not wholly right")
+    place.get_by_label("Outcome").select_option(label="not fully right")
     assert place.locator(".row .said").text_content() == "2 of 3 heads"
