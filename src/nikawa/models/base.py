@@ -106,9 +106,6 @@ class Model:
     home: Callable[[str], str] = str
     """The file or folder that its argument names; its content is part of what defines a run.
     """
-    path_settings: tuple[str, ...] = ()
-    """Settings that name a file or a folder. Its content defines a run even if the name looks like
-    a plain word, without a slash or a dot."""
     check_argument: Callable[[str], None] = lambda _argument: None
     """Raises BadInput for an unusable argument. It is called before a run begins, so it must be
     quick."""
@@ -129,6 +126,10 @@ class Model:
     shipped_files: Callable[[Task, Mapping[str, Any]], Mapping[str, str]] = lambda _task, _: {}
     """The digest, by name, of the files that come with the model and that its answers depend on
     under these settings, such as a prompt. They define the run."""
+
+    path_settings: tuple[str, ...] = ()
+    """Settings that name a file or a folder. Its content defines a run even if the name looks like
+    a plain word, without a slash or a dot."""
 
     @property
     def default_settings(self) -> dict[str, Any]:
