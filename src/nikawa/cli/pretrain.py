@@ -314,10 +314,10 @@ def show_stage(stage: str, report: PretrainReport) -> None:
             f"{report.model['pieces_a_second']:,} tokens per second on {report.model['device']}"
         )
         if report.model.get("heldout") is not None:
-            tokens = "next" if report.model["settings"].get("objective") == "causal" else "masked"
+            kind = "next" if report.model["settings"].get("objective") == "causal" else "masked"
             echo(
                 f"Held-out loss {report.model['heldout']:.3f} (token frequencies alone: {report.model['unigram']:.3f}), "
-                f"{tokens} tokens predicted correctly {report.model['accuracy']:.1%}"
+                f"{kind} tokens predicted correctly {report.model['accuracy']:.1%}"
             )
         else:
             echo("No loss on held-out text: there is too little or no held-out text")
