@@ -231,8 +231,8 @@ def test_killed_and_called_again_gives_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "the output folder is missing; say --out"),
-        (("--out", "o"), "the language is missing; say --language"),
+        ((), "the output folder is missing; pass --out"),
+        (("--out", "o"), "the language is missing; pass --language"),
         (("--out", "o", "--language", "fr"), "no language with an encoder 'fr'"),
         (
             ("--out", "o", "--language", "ja", "--tokenizer", "words"),

@@ -64,7 +64,7 @@ def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> PretrainReport
             "both steps and minutes are set; pass either --steps or --minutes",
         ),
         ({"attribution": Path("nowhere.md")}, r"nowhere\.md: no such file; pass the file that"),
-        ({"data": Path("nowhere")}, "nowhere: no such folder; name the folder that holds"),
+        ({"data": Path("nowhere")}, "nowhere: no such folder; pass the folder with"),
         ({"segmenter": "kiwi"}, "kiwi does not segment the language ja; use one of: ipadic"),
         ({"against": ("blank.txt",)}, r"blank\.txt: contains no text to compare with"),
     ],

@@ -140,7 +140,7 @@ def test_a_processor_has_a_batch_of_its_own_and_the_command_names_it(
         "No GPU: training uses 2,048 tokens per step instead of 65,536; pass --batch to change this"
         in done.stdout
     )
-    assert "Plan: 1 step of 2,048 pieces" in done.stdout
+    assert "Plan: 1 step of 2,048 tokens" in done.stdout
     again = json.loads(
         nikawa(
             "pretrain",

@@ -122,7 +122,7 @@ def test_the_command_says_where_it_stopped(tmp_path: Path) -> None:
     )
     assert child.stdout is not None
     for line in child.stdout:
-        if line.startswith("Plan: 100,000 steps of 2,048 pieces"):
+        if line.startswith("Plan: 100,000 steps of 2,048 tokens"):
             break
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
