@@ -677,3 +677,18 @@ def test_only_few_modules_read_labels_as_they_are() -> None:
         if re.search(r"\bread_examples\(", path.read_text("utf-8"))
     }
     assert reads <= may
+
+
+def test_a_review_of_a_pack_refuses_hidden_labels(tmp_path: Path) -> None:
+    from nikawa.generation.review_sample import review_pack, write_sample
+
+    write_sample("comparative-ja", tmp_path, n=2)
+    rows = [
+        json.loads(line) for line in (tmp_path / "sample.jsonl").read_text("utf-8").splitlines()
+    ]
+    hidden = [row | {"origin": {"recipe": "x", "gold": "hidden"}} for row in rows]
+    (tmp_path / "hidden.jsonl").write_text("\n".join(map(json.dumps, hidden)), "utf-8")
+    for name in ("hidden.jsonl", "items.jsonl"):
+        with pytest.raises(BadInput, match="has no label, or its label is hidden"):
+            review_pack("comparative-ja", tmp_path / name, [], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

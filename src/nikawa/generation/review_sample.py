@@ -15,6 +15,7 @@ from random import Random
 import msgspec
 from msgspec import field
 
+from nikawa.datasets.load import open_file
 from nikawa.errors import BadInput
 from nikawa.generation.conditions import LABELS
 from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
@@ -22,7 +23,6 @@ from nikawa.generation.pack import PACKS, Pack, open_pack
 from nikawa.io.atomic import atomic_write
 from nikawa.io.jsonl import write_lines_of_records
 from nikawa.io.judgements import open_judgements, write_judgements
-from nikawa.io.records import read_examples
 from nikawa.records import Example, Judgement, Record
 
 MIN_READ = 150
@@ -318,7 +318,10 @@ def review_pack(
             what = f"{pack.name} comes with Nikawa, so its folder is not changed"
             raise BadInput(what, cure="pass --out FOLDER for the card")
         out = pack.folder
-    problems = list(read_examples(sample))
+    problems = list(open_file(sample, data=data))
+    if unlabelled := next((one.id for one in problems if LABEL_QUESTION not in one.gold), None):
+        what = f"{unlabelled} has no label, or its label is hidden"
+        raise BadInput(what, file=sample, cure=f"pass the {SAMPLE_FILE} of this review")
     rows: list[Judgement] = []
     for path in judgements:
         rows += [row for _, row in open_judgements(path).rows]
