@@ -101,13 +101,44 @@ def test_generated_answers_equal_a_plain_loop(architecture: tuple[Any, bool]) ->
     assert engine.joins_parts == is_batched
     answers: dict[int, Answer] = {}
     stops = StopFinder(Letters(), frozenset({2}), ("\n",))
-    requests = [Request(query.context, query.shared, 9) for query in queries]
+    limits = [3 + place * 5 % 11 for place in range(len(queries))]
+    requests = [
+        Request(query.context, query.shared, limit)
+        for query, limit in zip(queries, limits, strict=True)
+    ]
     Generator(engine, stops, max_slots=3).generate(requests, answers.__setitem__)
     for place, query in enumerate(queries):
-        assert answers[place].tokens == continue_by_hand(model, query.context, 9)
+        assert answers[place].tokens == continue_by_hand(model, query.context, limits[place])
 
 
-def continue_by_hand(model: Any, context: tuple[int, ...], limit: int) -> list[int]:
+def test_a_finished_answer_uses_no_position_that_the_model_lacks() -> None:
+    """A model with learned positions has no vector for a position above its longest text."""
+    import transformers
+
+    torch.manual_seed(0)
+    shape = {"n_positions": 24, "n_embd": 32, "n_layer": 1, "n_head": 2, "vocab_size": 420}
+    config = transformers.GPT2Config(**shape, bos_token_id=1, eos_token_id=2)
+    model = transformers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(20)  # tokens differ in likelihood
+    engine = Engine(model, CPU)
+    contexts = [tuple(range(9, 9 + count)) for count in (20, 3, 4, 5)]
+    lengths = [4, 14, 14, 14]
+    engine.prepare(make_query(contexts[0][:-1], [contexts[0]]))
+    assert engine.joins_parts
+    answers: dict[int, Answer] = {}
+    requests = [Request(each, 0, limit) for each, limit in zip(contexts, lengths, strict=True)]
+    stops = StopFinder(Letters(), frozenset({2}))
+    Generator(engine, stops, max_slots=4).generate(requests, answers.__setitem__)
+    for place, (context, limit) in enumerate(zip(contexts, lengths, strict=True)):
+        expected = continue_by_hand(model, context, limit, line_break=None)
+        assert answers[place].tokens == expected
+
+
+def continue_by_hand(
+    model: Any, context: tuple[int, ...], limit: int, line_break: int | None = 7
+) -> list[int]:
     tokens: list[int] = []
     while len(tokens) < limit:
         ids = torch.tensor([[*context, *tokens]])
@@ -115,7 +146,7 @@ def continue_by_hand(model: Any, context: tuple[int, ...], limit: int) -> list[i
         if token == 2:
             break
         tokens.append(token)
-        if token == 7 and any(each != 7 for each in tokens):
+        if token == line_break and any(each != line_break for each in tokens):
             break
     return tokens
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import msgspec
 import pytest
 import transformers
 from tests.models.lm.checkpoints import make_config, make_model, make_tokenizer, save_checkpoint
@@ -15,7 +16,7 @@ from tests.models.lm.checkpoints import make_config, make_model, make_tokenizer,
 from nikawa.errors import BadInput
 from nikawa.models import model
 from nikawa.models.lm import check_argument, count_parallel
-from nikawa.records import Kind
+from nikawa.records import Example, Kind
 
 Cases = Mapping[Kind, Any]
 
@@ -202,6 +203,28 @@ def test_a_longer_prompt_than_the_model_reads_is_refused(tiny: Path, invented: C
     assert line == (
         "max_length is 5,000, but PATH reads at most 2,048 tokens; set max_length=2048 or less"
     )
+
+
+def test_an_option_longer_than_the_model_reads_is_refused(tiny: Path, invented: Cases) -> None:
+    case = invented["text"]
+    task = msgspec.structs.replace(case.task, labels=("長" * 60, "短"))
+    asked = model(f"lm:{tiny}", settings={"answer": "word", "max_length": 32})
+    with pytest.raises(BadInput, match=r"^the option '長+…長+' has \d+ tokens, .* set answer=key$"):
+        asked.predict(task, case.ask[:2])
+
+
+@pytest.mark.parametrize("choices", [["赤", "赤", "青"], ["赤", "", "青"]])
+def test_choices_without_words_of_their_own_are_a_note(
+    choices: list[str], tiny: Path, invented: Cases
+) -> None:
+    case = invented["choice"]
+    example = Example(id="1", inputs={"question": "どれ", "choices": choices})
+    asked = model(f"lm:{tiny}", settings={"answer": "word", "delimiter": ""})
+    (by_word,) = asked.predict(case.task, [example])
+    (by_key,) = model(f"lm:{tiny}", settings={"delimiter": ""}).predict(case.task, [example])
+    assert by_word.scores == by_key.scores
+    (note,) = asked.about()["notes"]
+    assert note == "1 item with equal or empty choices: keys were scored instead of words"
 
 
 def test_weights_that_are_not_numbers_give_no_answer(folder: Path, invented: Cases) -> None:

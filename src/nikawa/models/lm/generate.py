@@ -241,7 +241,9 @@ class _Batch:
         self.generator, self.prefix, self.requests = generator, prefix, requests
         self.engine = generator.engine
         self.waiting = list(order)
-        room = _room(requests[order[0]]) - len(prefix)
+        # prompts are padded to the longest one, and every answer begins behind the padded prompt
+        prompt = max(len(requests[place].tokens) for place in order) - len(prefix)
+        room = prompt + -prompt % 8 + max(requests[place].max_tokens for place in order)
         self.room = room + -room % 8
         self.count = self._count_slots()
 
@@ -349,7 +351,10 @@ class _Batch:
         # a slot that is done writes to its last column until a prompt takes it
         columns = (self.cache.columns[index] + 1).clamp_(max=self.room - 1)
         self.cache.columns[index] = columns
-        self.positions[index] += 1
+        # and stays at position 0: a model with learned positions has none above its longest text
+        is_open = [[self.places[slot] is not None] for slot in slots]
+        open_slots = torch.tensor(is_open, device=self.engine.device)
+        self.positions[index] = (self.positions[index] + 1) * open_slots
 
     def _forward(self) -> Any:
         """One step: the logits that follow the last token of every slot."""

@@ -22,6 +22,7 @@ from nikawa.models.lm.prompts import Item, PromptMaker
 from nikawa.models.lm.records import ItemRecord, read_record
 from nikawa.models.lm.settings import LmSettings
 from nikawa.models.lm.tokens import Encoder, Tokens, make_query
+from nikawa.printable import cut_middle
 from nikawa.records import Example, Prediction, Task
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ EMPTY_BRANCHES = 32
 """Options that are scored after one empty context at a time."""
 EXTRA_TOKENS = 4
 """Tokens that an option may take in addition to those it has on its own."""
+MAX_OPTION_CHARS = 40
+"""Characters of an option that a message shows."""
 
 Keep = Callable[[int, ItemRecord], None]
 """Called with the place of an item and what was computed for it."""
@@ -170,7 +173,13 @@ class LanguageModel:
         for place, item in enumerate(items):
             options = [lengths[text] + EXTRA_TOKENS for text in item.answers]
             room = vocabulary.max_length - max(options, default=prompts.answer_tokens)
-            self._shorten(prompts, place, max(len(encoder.start) + 1, room))
+            least = len(encoder.start) + 1
+            if item.answers and (room < least or not all(map(lengths.get, item.answers))):
+                raise self._unscorable_error(item, lengths, vocabulary.max_length)
+            self._shorten(prompts, place, max(least, room))
+        if keyed := len(maker.keyed):
+            note = "with equal or empty choices: keys were scored instead of words"
+            self._warnings.setdefault(f"{keyed:,} item{'s' * (keyed != 1)} {note}", None)
         self._about |= {
             **conversation.about(),
             "chat_template": maker.uses_chat,
@@ -178,6 +187,17 @@ class LanguageModel:
         }
         prompts.keys = self._make_keys(prompts)
         return prompts
+
+    def _unscorable_error(self, item: Item, lengths: dict[str, int], longest: int) -> BadInput:
+        """The error for an option that has no tokens, or more than the model reads."""
+        option = min(item.answers, key=lambda text: (lengths[text] > 0, -lengths[text]))
+        what = f"the option {cut_middle(option.strip(), MAX_OPTION_CHARS)!r}"
+        if lengths[option]:
+            what += f" has {lengths[option]:,} tokens, and {self.name} reads {longest:,}"
+        else:
+            what += f" has no token in the vocabulary of {self.name}"
+        cure = "shorten the option, or choose another checkpoint"
+        return BadInput(what, cure=cure if self.settings.answer == "key" else "set answer=key")
 
     def _count_options(self, prompts: Prompts) -> dict[str, int]:
         """The tokens of each option on its own."""

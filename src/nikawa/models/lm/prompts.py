@@ -54,6 +54,8 @@ class PromptMaker:
         self.settings, self.tokenizer = settings, tokenizer
         self.uses_chat = choose_chat(settings, tokenizer)
         self._has_system = settings.system
+        self.keyed: set[str] = set()
+        """Examples whose words cannot be scored, so that their keys are."""
         self._shot_answers = {id(shot): self._format_gold(shot) for shot in conversation.shots}
 
     def make(self, example: Example, drop: int = 0) -> Item:
@@ -97,8 +99,10 @@ class PromptMaker:
         options = self.questions.options(example)
         if options is not None:
             texts = options.words if self.settings.answer == "word" else options.keys
-            if len(set(texts)) < len(texts):  # two choices with the same words
+            if len(set(texts)) < len(texts) or not all(text.strip() for text in texts):
+                # two choices with the same words, or one without words: neither can be scored
                 texts = options.keys
+                self.keyed.add(example.id)
             return texts, options.values
         if isinstance(self.questions, SimilarityQuestions):
             values = list_scale_values(*self.questions.scale)
