@@ -64,6 +64,10 @@ SYNONYMS = {
     "train_size": ("sizes",),
 }
 """What people call an argument in other libraries, and its names here."""
+MAPPING_CURES = {
+    "compare": 'pass the systems as one mapping: nk.compare({"A": a, "B": b}, task="jnli")',
+}
+"""Functions that people call with several arguments in place of one mapping, and what to write."""
 DATASETS_OF_RUNS = ".datasets"
 """The folder next to stored runs for datasets that were passed as objects: analyses and reports read them again."""
 
@@ -96,6 +100,8 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
         except TypeError as problem:
             what = f"nk.{function.__name__}(): {problem}"
             cure = f"its arguments are {', '.join(own.parameters)}"
+            if len(args) > 1 and function.__name__ in MAPPING_CURES:
+                cure = f"{cure}; {MAPPING_CURES[function.__name__]}"
             if wrong := next((name for name in keywords if name not in own.parameters), None):
                 from nikawa.errors import suggest
 

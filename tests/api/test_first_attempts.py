@@ -121,3 +121,5 @@ def test_other_wrong_calls_list_the_arguments() -> None:
         nk.load()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"too many positional .* systems, task, split"):
         nk.compare("mini-ja-nli", {}, {})  # type: ignore[arg-type, call-arg]
+    with pytest.raises(TypeError, match="pass the systems as one mapping: "):
+        nk.compare({}, {}, task="mini-ja-nli")  # type: ignore[misc]

@@ -58,6 +58,18 @@ def test_one_operation_to_one_file(zoo: Path, tmp_path: Path) -> None:
     assert (done.operation, done.effect, report.written) == ("swap-o", "neutral", 12)
     assert (done.examples, done.eligible, done.rewritten, done.skipped) == (26, 12, 12, 14)
     assert done.samples[0].after == "狐を赤い帽子が洗った。"
+    _, *lines = repr(report).splitlines()
+    assert lines[0].split() == [
+        "operation",
+        "effect",
+        "examples",
+        "eligible",
+        "rewritten",
+        "skipped",
+    ]
+    reasons = lines[lines.index(next(line for line in lines if "reason" in line)) :]
+    assert len(reasons) == len(done.reasons) + 1
+    assert report.to_pandas("reasons")["examples"].sum() == 14
     children = list(read_examples(out))
     assert [child.id for child in children] == [f"を{i}" for i in range(12)]
     assert children[0].origin is not None

@@ -108,3 +108,10 @@ def test_a_large_difference_is_found_with_three_seeds() -> None:
     found = compare_seeds(worse, drawn(generator, 3, 0.0), np.arange(400), rounds=500)
     assert found.difference.p < 0.01
     assert 0 < found.smallest < 0.2
+
+
+def test_few_groups_have_no_detectable_difference() -> None:
+    # Every group of three has the same difference, so resampled groups do not vary at all.
+    first, second = mean(np.tile([1.0, 0.0, 0.0], 3)), mean(np.ones(9))
+    (found,) = compare_pairs([(first, second)], np.arange(9) // 3, rounds=200)
+    assert np.isnan([found.difference.low, found.difference.high, found.smallest]).all()

@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa agree judgements.jsonl --question label"
-WORKERS_ARE = {"columns": "columns, not persons", "unknown": "persons or columns: not stated"}
+WORKERS_ARE = {
+    "columns": "columns, not persons",
+    "unknown": "the file does not say whether they are persons",
+}
 """How the summary describes workers who may not be persons."""
 COLUMNS = ("measure", "level", "value", "95% interval")
 PLAN_COLUMNS = (

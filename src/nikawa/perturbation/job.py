@@ -5,7 +5,7 @@ training additions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import groupby
@@ -31,7 +31,7 @@ from nikawa.perturbation.selection import (
     tune_perturbation,
 )
 from nikawa.records import Dataset, Example, Record
-from nikawa.tables import ShownAsTables
+from nikawa.tables import ResultTable, ShownAsTables
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
 
@@ -162,6 +162,10 @@ class PerturbReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What was done to a dataset."""
 
     main_table: ClassVar[str] = "operations"
+    text_tables: ClassVar[int] = 2
+    shown_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "operations": ("operation", "effect", "examples", "eligible", "rewritten", "skipped")
+    }
 
     dataset: str
     operations: tuple[OperationReport, ...]
@@ -169,6 +173,16 @@ class PerturbReport(ShownAsTables, Record, frozen=True, kw_only=True):
     written: int
     """Records written; 0 where there is no `out`."""
     out: str | None
+
+    def list_tables(self) -> list[ResultTable]:
+        """Return the operations, and why each skipped examples."""
+        rows = [
+            (each.operation, reason, count)
+            for each in self.operations
+            for reason, count in each.reasons.items()
+        ]
+        reasons = ResultTable("reasons", ("operation", "reason", "examples"), rows)
+        return [*super().list_tables(), *([reasons] if rows else [])]
 
 
 @dataclass(frozen=True)

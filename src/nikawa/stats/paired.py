@@ -66,7 +66,7 @@ class PairedDifference:
 
     difference: Difference
     smallest: float
-    """The least true difference this test set would detect (5%, power 80%)."""
+    """The least true difference this test set would detect (5%, power 80%); NaN where there are too few units for an interval."""
 
 
 def compare_pair(
@@ -177,7 +177,8 @@ def _test_difference(
     compared = seen if np.isnan(seen) or np.isnan(summed) else summed
     difference = Difference(seen, low, high, two_sided_p(null, compared), bootstrap_p(resampled))
     known = resampled[~np.isnan(resampled)]
-    error = float(known.std()) if len(known) else float("nan")
+    # Few units have no interval, and so no standard error either: three equal groups would seem to detect any difference.
+    error = float("nan") if np.isnan(low) or not len(known) else float(known.std())
     return PairedDifference(difference, ERRORS_TO_DETECT * error)
 
 

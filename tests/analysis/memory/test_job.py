@@ -122,6 +122,8 @@ def test_a_model_that_knows_nothing_is_not_accused(
     assert report.order.p == 1.0  # all orders are equally likely
     assert report.completion.exact == 0
     assert "no sign" in report.verdict
+    for shown in (repr(report), report._repr_html_()):
+        assert all(text in shown for text in (report.verdict, *report.limits))
     assert any("--unseen" in line for line in report.limits)
     assert any("few" in line for line in report.limits)
 

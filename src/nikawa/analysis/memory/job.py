@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,6 +35,7 @@ from nikawa.analysis.memory.texts import (
 from nikawa.errors import BadInput
 from nikawa.models.base import Setup, read_settings
 from nikawa.models.lm.tokens import Tokens
+from nikawa.printable import printable
 from nikawa.records import Record
 from nikawa.tables import ShownAsTables
 from nikawa.text.distance import relative_distance
@@ -148,6 +150,18 @@ class MemoryReport(ShownAsTables, Record, frozen=True, kw_only=True):
     tests: tuple[MemoryTest, ...]
     verdict: str
     limits: tuple[str, ...]
+
+    def headline(self) -> str:
+        """Return the verdict in full."""
+        return f"{self.model} on {self.dataset}. {self.verdict}"
+
+    def __repr__(self) -> str:
+        """Return the verdict, the tests, and the limits of the verdict in full."""
+        return "\n".join([super().__repr__(), *(f"- {printable(limit)}" for limit in self.limits)])
+
+    def _repr_html_(self) -> str:
+        limits = "".join(f"<li>{escape(printable(limit))}</li>" for limit in self.limits)
+        return f"{super()._repr_html_()}<ul>{limits}</ul>"
 
 
 class TextScorer:
