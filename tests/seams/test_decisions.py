@@ -385,7 +385,10 @@ def test_comments_reports_and_decisions_are_in_every_export(
     # and they come back into a project, once
     examples = str(decided / "examples.jsonl")
     create(tmp_path / "second", examples, NewProject("choice", workers=3))
-    for line in ("3 decisions and 1 reports added", "0 answers and 0 examples added, 11 known"):
+    for line in (
+        "3 decisions and 1 reports added",
+        "0 answers and 0 examples added, 11 already present",
+    ):
         done = nikawa("collect", "import", str(tmp_path / "second"), str(out))
         assert done.returncode == 0, done.stderr
         assert line in done.stdout
