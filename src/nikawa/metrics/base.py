@@ -9,7 +9,7 @@ In a notebook, a metric is found by its name and called: `Metric("jsquad-f1")(an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -357,8 +357,9 @@ def match_by_id(answers: Any, gold: Any) -> tuple[list[str], list[Any], list[Any
 
     Without ids, items are matched by their places.
     """
-    if not isinstance(gold, Mapping):
-        if isinstance(gold, str) or isinstance(answers, str | Mapping):
+    are_columns = isinstance(gold, Iterable) and isinstance(answers, Iterable)
+    if not isinstance(gold, Mapping) or not are_columns:
+        if isinstance(gold, str) or isinstance(answers, str | Mapping) or not are_columns:
             what = "gold and answers must be two lists, or two mappings by id"
             raise BadInput(what, cure="pass both in the same form")
         right, given = list(gold), list(answers)
@@ -371,6 +372,8 @@ def match_by_id(answers: Any, gold: Any) -> tuple[list[str], list[Any], list[Any
         if not all(isinstance(row, Prediction) for row in rows):
             what = "gold is a mapping by id, but the answers are not"
             raise BadInput(what, cure="pass a mapping by id, or a list of Prediction")
+        if len({row.example for row in rows}) < len(rows):
+            raise BadInput("an item has two answers", cure="pass one Prediction per item")
         answers = {row.example: row.answer for row in rows}
     by_id = {str(name): value for name, value in answers.items()}
     ids = [str(name) for name in gold]
