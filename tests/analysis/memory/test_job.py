@@ -144,9 +144,9 @@ def test_items_are_rendered_without_labels_in_the_published_order(tmp_path: Path
     first = load_items(str(path)).items[0]
     assert first.text == "春さんが港で0冊の本を読みます。\n春さんは港にいる。"
     assert first.halves() == first.fields
-    reading = {"question": "どこ？", "context": "駅の前。", "title": "駅"}
-    choice = {"choices": ["赤", "青"], "question": "色は？"}
-    tree = {"words": ["犬", "だ"], "text": "犬だ犬だ犬だ犬だ"}
+    reading: dict[str, Any] = {"question": "どこ？", "context": "駅の前。", "title": "駅"}
+    choice: dict[str, Any] = {"choices": ["赤", "青"], "question": "色は？"}
+    tree: dict[str, Any] = {"words": ["犬", "だ"], "text": "犬だ犬だ犬だ犬だ"}
     examples = [Example(id=str(i), inputs=x) for i, x in enumerate((reading, choice, tree))]
     texts = make_items("some", "ja", examples).items
     assert [item.text for item in texts] == [
@@ -197,8 +197,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_command_prints_a_table_and_json(
     nikawa: Nikawa, model: Path, items: Path, unseen: Path
 ) -> None:
-    words = ("probe", "memory", str(items), "--model", f"lm:{model}", "--permutations", "19")
-    words += ("--unseen", str(unseen), "--set", "device=cpu", "--limit", "12")
+    words = ["probe", "memory", str(items), "--model", f"lm:{model}", "--permutations", "19"]
+    words += ["--unseen", str(unseen), "--set", "device=cpu", "--limit", "12"]
     shown = nikawa(*words)
     assert shown.returncode == 0, shown.stderr
     assert "order, exact" in shown.stdout

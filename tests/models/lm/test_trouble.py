@@ -219,7 +219,7 @@ def test_choices_without_words_of_their_own_are_a_note(
 ) -> None:
     case = invented["choice"]
     example = Example(id="1", inputs={"question": "どれ", "choices": choices})
-    asked = model(f"lm:{tiny}", settings={"answer": "word", "delimiter": ""})
+    asked: Any = model(f"lm:{tiny}", settings={"answer": "word", "delimiter": ""})
     (by_word,) = asked.predict(case.task, [example])
     (by_key,) = model(f"lm:{tiny}", settings={"delimiter": ""}).predict(case.task, [example])
     assert by_word.scores == by_key.scores
