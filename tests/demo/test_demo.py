@@ -202,7 +202,7 @@ def test_a_temporal_benchmark_is_made_read_and_judged(tmp_path: Path) -> None:
     outcome = making.make_temporal(tmp_path)
     sizes, seen, problems = outcome.tables
     assert outcome.figures["over"] == 0
-    assert outcome.figures["problems"]["train"] == 2586
+    assert outcome.figures["problems"]["train"] == 4434
     assert {row[0] for row in seen.rows} == {row[0] for row in sizes.rows} - {"train", "test"}
     assert all(0 < row[1] < outcome.figures["problems"]["test"] for row in seen.rows)
     assert len({row[0] for row in problems.rows}) == 10
