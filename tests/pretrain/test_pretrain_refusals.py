@@ -211,8 +211,8 @@ def test_a_training_is_done_once_and_never_undone(corpus: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("between", "documents", "cure"),
     [
-        ("\n", "1 document,", "part documents by blank lines"),
-        ("\n\n", "24 documents,", "pass another --seed"),
+        ("\n", "1 document", "separate documents by blank lines"),
+        ("\n\n", "24 documents", "pass another --seed"),
     ],
 )
 def test_that_nothing_was_held_out_is_told(
