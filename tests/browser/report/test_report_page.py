@@ -53,7 +53,7 @@ def test_filters(visit: Any, large: Path) -> None:
     assert all("gold neutral" in line and "✗" in line for line in seen)
     place.get_by_role("button", name="Clear").click()
     assert told(place) == "10,000 examples"
-    place.get_by_label("Outcome").select_option(label="alone right")
+    place.get_by_label("Outcome").select_option(label="only this one right")
     assert told(place) == "2,500 of 10,000 examples"
 
 
@@ -107,8 +107,8 @@ def test_perturbed_pairs_stand_side_by_side(visit: Any, large: Path) -> None:
     assert marks[0] == "500"  # 0 against 5000
     assert place.locator(".view thead th").all_text_contents() == [
         "system",
-        "to the original",
-        "to the perturbed",
+        "answer to the original",
+        "answer to the perturbed",
     ]
 
 
