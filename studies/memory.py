@@ -456,14 +456,17 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="folder of the published data")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--rounds", type=float, help="how often the text is read")
+    parser.add_argument("--seeds", type=int, help="models of each number of copies")
+    parser.add_argument("--clean", type=int, help="sets of unseen items of each model")
     parser.add_argument(
         "--megabytes", type=float, default=0, help="read only the start of the text"
     )
     parser.add_argument("--tiny", action="store_true", help="very small models and few tests")
     asked = parser.parse_args(words)
     plan = TINY if asked.tiny else Plan()
-    if asked.rounds:
-        plan = replace(plan, rounds=asked.rounds)
+    for name in ("rounds", "seeds", "clean"):
+        if value := getattr(asked, name):
+            plan = replace(plan, **{name: value})
     began = time.perf_counter()
     if asked.tiny:
         import torch
