@@ -71,9 +71,7 @@ def test_check_names_line_and_column(file: Path, run: Run) -> None:
     file.write_text(NATIVE.replace("time2 < time1", "time2 < time3"), "utf-8")
     status, output = run("check", str(file))
     assert status == 1
-    assert (
-        f"error: {file}, line 5, column 30: time3 is in a condition but in no sentence" in output
-    )
+    assert f"error: {file}, line 5, column 30: time3 is in a condition but in no sentence" in output
     status, output = run("check", str(file), "--json")
     assert status == 1
     assert json.loads(output)["troubles"][0]["trouble"]["check"] == "unbound-name"
