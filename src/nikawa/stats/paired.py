@@ -35,6 +35,8 @@ from nikawa.stats.resample import (
 )
 from nikawa.stats.seeds import ResampledRuns, compare_runs
 
+NO_SPREAD = 1e-9
+"""A standard error below this is zero but for rounding."""
 ERRORS_TO_DETECT = Z_95 + 0.8416212335729143
 """Normal quantiles of a two-sided test at 5% and of 80% power: times the standard error, the least
 difference the test would find four times in five."""
@@ -66,7 +68,7 @@ class PairedDifference:
 
     difference: Difference
     smallest: float
-    """The least true difference this test set would detect (5%, power 80%); NaN where there are too few units for an interval."""
+    """The least true difference this test set would detect (5%, power 80%); NaN where few units do not differ at all."""
 
 
 def compare_pair(
@@ -177,8 +179,9 @@ def _test_difference(
     compared = seen if np.isnan(seen) or np.isnan(summed) else summed
     difference = Difference(seen, low, high, two_sided_p(null, compared), bootstrap_p(resampled))
     known = resampled[~np.isnan(resampled)]
-    # Few units have no interval, and so no standard error either: three equal groups would seem to detect any difference.
-    error = float("nan") if np.isnan(low) or not len(known) else float(known.std())
+    error = float(known.std()) if len(known) else float("nan")
+    if np.isnan(low) and error < NO_SPREAD:
+        error = float("nan")  # three equal groups would seem to detect any difference
     return PairedDifference(difference, ERRORS_TO_DETECT * error)
 
 

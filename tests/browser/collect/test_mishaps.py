@@ -33,7 +33,7 @@ def test_two_tabs_are_one_worker(serve: Serve) -> None:
     inner.wait_for_function("() => document.getElementById('progress').textContent.startsWith('1')")
     other.keyboard.press("2")
     other.keyboard.press("Enter")
-    other.wait_for_selector("#problems:has-text('answered already')")
+    other.wait_for_selector("#problems:has-text('already answered')")
     assert other.locator("#answer input:checked").count() == 0
     assert [one.answer for one in served.read_judgements()] == ["positive"]
     other.keyboard.press("2")
@@ -58,7 +58,7 @@ def test_a_lease_that_ran_out_while_writing(serve: Serve) -> None:
     quick.wait_for_selector("#ended:not([hidden])")
     inner.click("#submit")
     late.ended()
-    assert inner.inner_text("#earned") == "Earned 7 JPY (7 an item)"
+    assert inner.inner_text("#earned") == "Earned 7 JPY (7 per item)"
     assert served.read_judgements() == []
     assert len(served.read_judgements("taro")) == 1
     rows = served.store.read(lambda db: db.rows("SELECT surplus FROM answers ORDER BY seq"))
@@ -134,7 +134,7 @@ def test_what_a_screen_reader_hears(serve: Serve) -> None:
     page.keys("r")
     inner.wait_for_selector("#report[open]")
     told = inner.locator("#report").aria_snapshot()
-    assert 'radiogroup "Why do you report this?"' in told
+    assert 'radiogroup "Why are you reporting this item?"' in told
     assert 'textbox "Comment"' in told
     page.keys("Escape", "Enter")
     inner.wait_for_selector("#problem-score:not(:empty)")

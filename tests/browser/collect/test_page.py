@@ -232,7 +232,7 @@ def test_the_focus_and_the_announcements(serve: Serve) -> None:
     inner.wait_for_selector("#status:has-text('Saved')")
     assert inner.evaluate(focused) == "prompt"
     assert inner.inner_text("#progress") == "1 answered · 1 left"
-    assert inner.inner_text("#earned") == "Earned 15 JPY (15 an item)"
+    assert inner.inner_text("#earned") == "Earned 15 JPY (15 per item)"
     assert (
         inner.locator("#status[role=status]").count()
         == inner.locator("#problems[role=alert]").count()
@@ -331,13 +331,13 @@ def test_a_second_click_sends_nothing_that_was_not_looked_at(serve: Serve) -> No
         inner.click("#submit")
         time.sleep(0.1)
     assert served.read_judgements() == []
-    assert "確かめて" in inner.inner_text("#status")
+    assert "確認して" in inner.inner_text("#status")
     time.sleep(1)
     inner.click("#submit")
     wait(lambda: inner.inner_text("#progress").startswith("1"))
     page.ready()
     inner.click("#submit")
-    inner.wait_for_selector("#status:text('確かめて')")
+    inner.wait_for_selector("#status:text('確認して')")
     assert len(served.read_judgements()) == 1
 
 
