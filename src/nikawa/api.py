@@ -509,6 +509,7 @@ def aggregate(
     data: Path | None = None,
     options: AggregateOptions | None = None,
     ties: str | None = None,
+    labels: Iterable[str] | None = None,
     question: str | None = None,
     examples: Any = None,
     exclude: str | Iterable[str] | None = None,
@@ -517,7 +518,8 @@ def aggregate(
     """Aggregate judgements into gold labels by a named rule, with a reason for every item.
 
     `judgements` is what `agree` takes. `rule` is `majority`, `mean`, `dawid-skene`, … (docs/aggregate.md lists them), or
-    several rules as `QUESTION=RULE`. `ties` is `adjudicate`, `drop` or `prefer:LABEL`. The field `gold` of the result maps
+    several rules as `QUESTION=RULE`. `ties` is `adjudicate`, `drop` or `prefer:LABEL`. `labels` are all labels of the form,
+    needed only where nobody chose one of them. The field `gold` of the result maps
     each item to its gold labels.
 
     >>> rows = [("q1", "ann", "yes"), ("q1", "ben", "yes"), ("q2", "ann", "no"), ("q2", "ben", "yes")]
@@ -536,6 +538,7 @@ def aggregate(
             AggregateOptions,
             rules=as_names(rule),
             ties=ties,
+            labels=None if labels is None else tuple(labels),
             question=question,
             exclude=as_names(exclude),
             examples=None if examples is None else files.dataset(examples),

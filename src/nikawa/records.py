@@ -145,12 +145,15 @@ class Card(Record, frozen=True, kw_only=True):
     """How the labels were made."""
     workers: str
     """How many workers judged each item, and who they were, as far as published."""
-    workers_are: Literal["persons", "columns", "simulated", "none"]
-    """What a worker id identifies: a person, only a column, or a simulation; `none` if none are published."""
+    workers_are: Literal["persons", "columns", "simulated", "unknown", "none"]
+    """What a worker id identifies: a person, only a column, or a simulation; `unknown` if nobody said, `none` if no ids
+    are published."""
     source: str
     """Where the texts come from."""
     problems: tuple[str, ...] = ()
     """Known problems, one sentence each."""
+    label_sets: dict[str, tuple[str, ...]] | msgspec.UnsetType = msgspec.UNSET
+    """Question to all labels that may answer it, where the gold uses only some of them."""
 
 
 class Task(Record, frozen=True, kw_only=True):

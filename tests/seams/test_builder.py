@@ -5,7 +5,7 @@ a build that waits, from exports and aggregated gold into the next command.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.recipes.sheet_walk import read_sheet, write_sources
 
+from nikawa.api import load_task
 from nikawa.collect.job import create
 from nikawa.collect.sources import NewProject
 from nikawa.io.records import read_examples, write_records
@@ -309,3 +310,65 @@ def test_blanks_of_a_decided_label_stay_in_the_sheet_of_decisions(
     assert gold == {"example": "あ　1", "gold": {"label": label}}
     (item,) = read_lines(tmp_path / "gold" / "items.jsonl")
     assert item["reason"] == "一行目 二行目"
+
+
+def write_votes(folder: Path, votes: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
+    """Examples and the answers of workers about them; returns both paths."""
+    pairs = [
+        Example(
+            id=item,
+            inputs={
+                "premise": f"{item}番の船が港に着いた。",
+                "hypothesis": f"{item}番の船が出た。",
+            },
+        )
+        for item in votes
+    ]
+    answers = [
+        Judgement(example=item, worker=f"w{number}", question="label", answer=answer)
+        for item, labels in votes.items()
+        for number, answer in enumerate(labels)
+    ]
+    write_records(folder / "examples.jsonl", pairs)
+    write_records(folder / "judgements.jsonl", answers)
+    return str(folder / "examples.jsonl"), str(folder / "judgements.jsonl")
+
+
+VOTES = {
+    str(number): ("neutral", "neutral", "contradiction") if number % 2 else ("entailment",) * 3
+    for number in range(8)
+}
+"""Two labels win; the third is chosen and never wins."""
+
+
+def task_labels(nikawa: Run, folder: Path, *options: str) -> list[str]:
+    """The labels that a model sees after judgements were aggregated and split."""
+    examples, judgements = write_votes(folder, VOTES)
+    gold, parts = str(folder / "gold"), str(folder / "parts")
+    rule = () if "--rule" in options else ("--rule", "majority")
+    words = ("aggregate", judgements, *rule, *options, "--examples", examples)
+    run_well(nikawa, *words, "--out", gold)
+    run_well(nikawa, "split", f"{gold}/examples.jsonl", "--sizes", "4,4", "--out", parts)
+    return list(load_task(parts, "test")[0].labels)
+
+
+def test_a_label_that_no_gold_has_stays_a_label_of_the_task(nikawa: Run, tmp_path: Path) -> None:
+    assert task_labels(nikawa, tmp_path) == ["entailment", "contradiction", "neutral"]
+    card = json.loads((tmp_path / "parts" / "card.json").read_text("utf-8"))
+    assert card["label_sets"] == {"label": ["contradiction", "entailment", "neutral"]}
+    assert card["workers_are"] == "unknown"
+
+
+def test_a_label_that_nobody_chose_can_be_named(nikawa: Run, tmp_path: Path) -> None:
+    named = "entailment,neutral,contradiction,other"
+    labels = task_labels(nikawa, tmp_path, "--labels", named)
+    assert labels == ["entailment", "contradiction", "neutral", "other"]
+    folder = tmp_path / "only"
+    folder.mkdir()
+    only = "majority+only:entailment|neutral"
+    assert task_labels(nikawa, folder, "--rule", only) == ["entailment", "neutral"]
+    judgements = str(tmp_path / "judgements.jsonl")
+    words = ("aggregate", judgements, "--rule", "majority", "--labels", "entailment,neutral")
+    done = nikawa(*words)
+    assert done.returncode == 2
+    assert "workers answered contradiction, which --labels does not name" in done.stderr

@@ -337,7 +337,7 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
         "1.0",
         "CC BY 4.0",
     )
-    assert (card.workers, card.workers_are) == ("3 workers, 180 answers about 60 items", "persons")
+    assert (card.workers, card.workers_are) == ("3 workers, 180 answers about 60 items", "unknown")
     assert "label by majority (ties: adjudicate), 60 of 60 items" in card.labels
     found = find_lineage("0-neutral", tmp_path / "out")
     workers = [(j.worker, j.answer) for j in found.judgements if j.kind == "person"]

@@ -52,7 +52,7 @@ from nikawa.aggregation.workers import (
     quality,
 )
 from nikawa.datasets.names import find_benchmark
-from nikawa.errors import BadInput, name_faulty_file
+from nikawa.errors import BadInput, list_names, name_faulty_file
 from nikawa.io.judgements import JudgementOptions, Note
 from nikawa.io.judgements.base import MAX_LINES_NOTED
 from nikawa.records import Example, Record
@@ -66,6 +66,8 @@ class AggregateOptions:
     """As in `rules`: one, or several as `QUESTION=RULE`."""
     ties: str = "adjudicate"
     """`drop`, `adjudicate` or `prefer:LABEL`."""
+    labels: tuple[str, ...] = ()
+    """All labels of the form, for labels that nobody chose; an answer with another label is refused."""
     question: str | None = None
     """The question to aggregate; None where the judgements answer only one."""
     examples: str | None = None
@@ -110,6 +112,7 @@ def aggregate(
         source.judgements = copy.take(source.judgements)
     tables = build_tables(source, rules, options.question)
     first_rule, first_table = next(iter(tables.items()))
+    check_labels(options.labels, tables, source.file)
     known_answers = read_known_answers(options.known, first_table, hidden=options.hidden)
     book = collect_decisions(source, tables, options, examples if options.examples else None)
     workers_are = "columns" if options.columns else source.workers_are
@@ -151,7 +154,7 @@ def aggregate(
         kept=len(collect_gold(verdicts)),
         unjudged=unjudged,
         rules=tuple(
-            report_rule(name, each, examples, book, questions[name])
+            report_rule(name, each, examples, book, questions[name], options.labels)
             for name, each in verdicts.items()
         ),
         excluded=tuple(effects),
@@ -167,6 +170,20 @@ def aggregate(
     return AggregateResult(
         report, verdicts, examples, tables, decided, copy, options.hidden, remarks
     )
+
+
+def check_labels(labels: Collection[str], tables: Mapping[str, Table], file: Path | None) -> None:
+    """Refuse labels that do not belong to one question, and answers that are not among them."""
+    if labels and len(tables) > 1:
+        cure = "leave out --labels, or aggregate one question at a time"
+        raise BadInput(
+            f"--labels names the labels of one question, and there are {len(tables)}", cure=cure
+        )
+    for table in tables.values() if labels else ():
+        others = [str(answer) for answer in table.categories if answer not in labels]
+        if others:
+            what = f"workers answered {list_names(others)}, which --labels does not name"
+            raise BadInput(what, file=file, cure="add it to --labels, or correct the answers")
 
 
 def collect_decisions(

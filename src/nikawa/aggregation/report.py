@@ -114,6 +114,8 @@ class RuleReport(Record, frozen=True, kw_only=True):
     """Comparison with the gold of the examples, if they have any."""
     decisions: DecisionCounts | msgspec.UnsetType = msgspec.UNSET
     """What decisions changed; omitted from the JSON if there are no decisions."""
+    label_set: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """All labels that may answer the question; omitted from the JSON if the gold uses every one of them."""
 
 
 class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
@@ -226,10 +228,11 @@ def report_rule(
     known: Mapping[str, Example] | None,
     book: DecisionBook,
     names: Sequence[str],
+    labels: Sequence[str] = (),
 ) -> RuleReport:
     """The result of one rule, compared with the gold of the examples if known.
 
-    `names` are the questions that decisions of the book may speak of.
+    `names` are the questions that decisions of the book may speak of; `labels` are those that the user names.
     """
     tied = [verdicts.table.items[place] for place in verdicts.tied_places()]
     return RuleReport(
@@ -245,7 +248,27 @@ def report_rule(
         iterations=0 if verdicts.fit is None else len(verdicts.fit.likelihood),
         published=None if known is None else compare_gold(question, verdicts, known),
         decisions=count_decisions(verdicts, book, names) if book.items(names) else msgspec.UNSET,
+        label_set=find_label_set(verdicts, labels),
     )
+
+
+def find_label_set(
+    verdicts: Verdicts, labels: Sequence[str]
+) -> tuple[str, ...] | msgspec.UnsetType:
+    """The labels that workers chose from, if they are more than the gold has: a model must know them all.
+
+    Answers that a step `only` refuses, such as "cannot tell", are no labels.
+    """
+    answers = [answer for answer in verdicts.answers() if answer is not None]
+    if not all(isinstance(label, str) for label in (*verdicts.table.categories, *answers)):
+        return msgspec.UNSET  # numbers or spans
+    used, gold = set(verdicts.table.categories), set(answers)
+    for step in verdicts.rule.steps:
+        if step.name == "only":
+            used &= set(step.value.split("|"))
+    if gold >= used | set(labels):
+        return msgspec.UNSET
+    return (*labels, *sorted((used | gold) - set(labels)))
 
 
 def count_decisions(verdicts: Verdicts, book: DecisionBook, names: Sequence[str]) -> DecisionCounts:

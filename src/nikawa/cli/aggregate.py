@@ -107,6 +107,13 @@ def aggregate(
             autocompletion=complete_from("drop", "adjudicate", "prefer:"),
         ),
     ] = "adjudicate",
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="All labels of the form, separated by commas. Needed only for labels that no worker chose: models can still answer them.",
+            metavar="LABEL,…",
+        ),
+    ] = None,
     question: Question = None,
     empty: EmptySpans = "none",
     offsets: Offsets = None,
@@ -193,6 +200,7 @@ def aggregate(
     options = AggregateOptions(
         rules=tuple(rule or ("majority",)),
         ties=ties,
+        labels=tuple(label.strip() for label in labels.split(",")) if labels else (),
         question=question,
         examples=examples,
         adjudicated=adjudicated,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -99,7 +100,7 @@ def _guess_language(folder: Path) -> str:
 
 
 def fill_card(
-    card: Card, stated: Mapping[str, str], facts: Mapping[str, str] | None = None
+    card: Card, stated: Mapping[str, str], facts: Mapping[str, Any] | None = None
 ) -> Card:
     """Return the card with known `facts` and the user's fields, which take precedence.
 

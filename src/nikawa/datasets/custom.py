@@ -137,6 +137,8 @@ def inferred_tasks(dataset: Dataset, by_question: ByQuestion, place: str) -> Ite
             raise BadInput(what, file=place, cure=cure)
         examples = [example for _, example in kinds[kind]]
         labels = labels_of(kind, question, examples)
+        if labels and dataset.card.label_sets and question in dataset.card.label_sets:
+            labels = order_labels({*labels, *dataset.card.label_sets[question]})
         scores = [example.gold[question] for example in examples]
         yield Task(
             name="",
@@ -252,8 +254,13 @@ def labels_of(kind: Kind, question: str, examples: Iterable[Example]) -> tuple[s
         met = {label for tree in golds for label in tree["labels"]}
     else:
         return ()
-    first = [label for label in (*NLI, NO_RELATION) if label in met]
-    return (*first, *sorted(met - set(first)))
+    return order_labels(met)
+
+
+def order_labels(labels: set[str]) -> tuple[str, ...]:
+    """The labels in the order of the papers' tables where they have one, then by name."""
+    first = [label for label in (*NLI, NO_RELATION) if label in labels]
+    return (*first, *sorted(labels - set(first)))
 
 
 def scale_of(values: Sequence[float]) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from nikawa.recipes.store import Done, Store
 from nikawa.records import Dataset, Example, Span
 from nikawa.reporting.card import AskFigures, CheckFigures, Figures, StageFigures
 
-WorkersAre = Literal["persons", "columns", "simulated", "none"]
+WorkersAre = Literal["persons", "columns", "simulated", "unknown", "none"]
 Splits = Mapping[str, Sequence[Example]]
 
 

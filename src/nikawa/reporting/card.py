@@ -68,7 +68,7 @@ class Figures(Record, frozen=True, kw_only=True):
     """By split, how often each label occurs."""
     characters: dict[str, float]
     """Mean length of each input."""
-    workers_are: Literal["persons", "columns", "simulated", "none"]
+    workers_are: Literal["persons", "columns", "simulated", "unknown", "none"]
     answers: int
     """Over all questions."""
     simulated: int
@@ -191,7 +191,12 @@ def _counts(counts: Mapping[str, int]) -> str:
 def describe_workers(card: Card, figures: Figures) -> Iterator[str]:
     """Who judged, what they were asked, and how far they agreed."""
     yield "## Workers and agreement"
-    yield f"{card.labels} Workers are {figures.workers_are}: {card.workers}."
+    who = (
+        "Nobody stated whether workers are persons"
+        if figures.workers_are == "unknown"
+        else f"Workers are {figures.workers_are}"
+    )
+    yield f"{card.labels} {who}: {card.workers}."
     rows = [
         [
             ask.name,

@@ -397,6 +397,7 @@ class _Rule(msgspec.Struct, frozen=True):
     ties: str
     items: int
     accepted: int
+    label_set: tuple[str, ...] = ()
 
 
 class _Summary(msgspec.Struct, frozen=True):
@@ -409,18 +410,19 @@ class _Summary(msgspec.Struct, frozen=True):
     rules: tuple[_Rule, ...]
 
 
-def aggregation_facts(path: Path) -> dict[str, str]:
+def aggregation_facts(path: Path) -> dict[str, Any]:
     """Fields of the card: how the labels were made, and by whom."""
     summary = read_json(path, _Summary)
     rules = "; ".join(
         f"{rule.question} by {rule.rule} (ties: {rule.ties}), {rule.accepted:,} of {rule.items:,} items"
         for rule in summary.rules
     )
-    is_known_kind = summary.workers_are in ("columns", "simulated")
+    label_sets = {rule.question: rule.label_set for rule in summary.rules if rule.label_set}
     return {
         "labels": f"Made from workers' answers by nikawa aggregate: {rules}.",
         "workers": f"{summary.workers:,} workers, {summary.answers:,} answers about {summary.items:,} items",
-        "workers_are": summary.workers_are if is_known_kind else "persons",
+        "workers_are": summary.workers_are,
+        **({"label_sets": label_sets} if label_sets else {}),
     }
 
 
