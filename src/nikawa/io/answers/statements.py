@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from nikawa.io.answers.phrases import load_phrases, match_any
@@ -117,13 +119,18 @@ def make_vocabulary(
     denied = "".join(f"(?<!{re.escape(prefix)})" for prefix in prefixes)
 
     def compile_words(table: Iterable[str], behind: str) -> re.Pattern[str]:
-        sources = []
+        pairs = []
         for word in sorted(table, key=lambda text: (-len(text), text)):
             before = r"(?<![A-Za-z0-9_-])" if re.match(r"[a-z0-9]", word) else behind
             after = r"(?![A-Za-z0-9_]|-[a-z])" if re.search(r"[a-z0-9]\Z", word) else ""
             if word[-1:].isdigit():
                 after = r"(?![A-Za-z0-9_]|\.\d)"
-            sources.append(f"{before}{re.escape(word)}{after}")
+            pairs.append((before, f"{re.escape(word)}{after}"))
+        # Neighbours share what must not come before them: a class of 30,000 characters takes 1 ms to compile.
+        sources = [
+            f"{before}(?:{'|'.join(word for _, word in group)})"
+            for before, group in groupby(pairs, key=itemgetter(0))
+        ]
         return re.compile("|".join(sources) or r"(?!)", re.IGNORECASE)
 
     return Vocabulary(
