@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SHELL  := /bin/bash
 # This release has a build for processors, which pip prefers where an index offers it; a looser range brings gigabytes
-# of GPU libraries. With a card: make TORCH= … takes the newest. See docs/install.md.
+# of GPU libraries. With a GPU, make TORCH= … takes the newest. See docs/install.md.
 TORCH  ?= 2.13.0
 CORPUS ?=
 MINUTES ?=
@@ -17,7 +17,7 @@ AGAIN  := $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST))
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */|/' | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
-	@echo "Settings: PYTHON=python3.12 (3.11 or newer), TORCH=$(TORCH) (empty: the newest, for a graphics card)"
+	@echo "Settings: PYTHON=python3.12 (3.11 or newer), TORCH=$(TORCH) (empty: the newest, for a GPU)"
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON) here; name a Python of 3.11 or newer: make PYTHON=python3.12 …" >&2; exit 2; }
@@ -91,11 +91,12 @@ models: ## nikawa-mini-ja and nikawa-mini-ko from text of your own: CORPUS=folde
 	  [[ ! -f "$$CORPUS/README.md" ]] || more+=(--attribution "$$CORPUS/README.md"); \
 	  $(BIN)/nikawa pretrain "$$f" --language $$l --size mini "$${more[@]}" --out $$out || exit; done
 
-soak: ## damaged files against every command, and the annotation server killed and loaded at full length; wants PostgreSQL
+soak: ## damaged files against every command, a published checkpoint fine-tuned, and the annotation server killed and loaded at full length; wants PostgreSQL
 	@command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || { echo "make soak: there is no PostgreSQL here; install the package postgresql" >&2; exit 2; }
 	@$(AGAIN) $(VENV)/.dev
 	$(BIN)/python -m tests.soak.fuzz --cases 20000 --seed 1
 	$(BIN)/python -m tests.soak.long_corpus --gigabytes 10
+	$(BIN)/python -m tests.soak.published_checkpoint
 	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \
 	$(BIN)/python -m tests.soak.collect_load --database $$d && \
 	$(BIN)/python -m tests.soak.collect_load --database $$d --judgements 1000000 --asked 30 --items 40000 --owner --seconds 120 || exit 1; done
