@@ -57,11 +57,12 @@ def test_what_brings_torch() -> None:
 def test_light_is_all_that_runs_without_torch_and_a_database_server() -> None:
     further = {extra for extra in EXTRAS if extra.startswith(("ja-", "ko-"))}
     assert set(parts("light")[0]) == set(EXTRAS) - further - set(TORCH_EXTRAS) - {
+        "cluster",
         "docs",
         "light",
         "postgres",
     }
-    assert set(parts("dev")[0]) == {"all", *further}
+    assert set(parts("dev")[0]) == {"all", "cluster", *further}
 
 
 def test_the_pages_and_make_name_one_torch() -> None:

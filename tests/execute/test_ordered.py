@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.execute.ordered import map_ordered
+from nikawa.execute.ordered import map_in_order
 
 
 def square(number: int) -> int:
@@ -29,13 +29,13 @@ def process_id(_: int) -> int:
 
 
 def test_here() -> None:
-    assert list(map_ordered(square, range(5), 1)) == [0, 1, 4, 9, 16]
+    assert list(map_in_order(square, range(5), 1)) == [0, 1, 4, 9, 16]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", ["spawn", "fork"])
 def test_results_are_in_order_whatever_the_workers(start: str) -> None:
-    assert list(map_ordered(square, range(20), 2, start=start)) == [n * n for n in range(20)]  # type: ignore[arg-type]
+    assert list(map_in_order(square, range(20), 2, start=start)) == [n * n for n in range(20)]  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_it_reads_no_further_ahead_than_it_may() -> None:
             read.append(number)
             yield number
 
-    results = map_ordered(square, chunks(), 2, ahead=2)
+    results = map_in_order(square, chunks(), 2, ahead=2)
     assert next(results) == 0
     assert len(read) == 4
     assert next(results) == 1
@@ -57,6 +57,6 @@ def test_it_reads_no_further_ahead_than_it_may() -> None:
 
 @pytest.mark.slow
 def test_other_processes_do_the_work_and_errors_come_back() -> None:
-    assert os.getpid() not in set(map_ordered(process_id, range(4), 2))
+    assert os.getpid() not in set(map_in_order(process_id, range(4), 2))
     with pytest.raises(BadInput, match="3 is bad"):
-        list(map_ordered(partial(fail_at, bad=3), range(10), 2))
+        list(map_in_order(partial(fail_at, bad=3), range(10), 2))

@@ -46,7 +46,7 @@ def finished(results: Iterable[Outcome | Killed[RunSpec]]) -> list[Outcome]:
 
 
 def test_executors_are_found_by_name() -> None:
-    assert list(executors()) == ["here", "pool"]
+    assert list(executors()) == ["here", "pool", "ray"]
 
 
 @pytest.mark.slow

@@ -122,11 +122,11 @@ def probe_artifacts(
         if options.workers <= 1:
             tally = _count_chunk(items, sides, tokeniser)
         else:
-            from nikawa.execute.ordered import map_ordered  # brings multiprocessing
+            from nikawa.execute.ordered import map_in_order  # brings multiprocessing
 
             chunks = iter(lambda: list(islice(items, EXAMPLES_PER_CHUNK)), [])
             count_chunk = partial(_count_chunk, sides=sides, tokeniser=tokeniser)
-            for part in map_ordered(count_chunk, chunks, options.workers, ahead=2):
+            for part in map_in_order(count_chunk, chunks, options.workers, ahead=2):
                 tally.merge(part)
     except BadInput as problem:
         raise place_problem(problem, text, data, sides) from None

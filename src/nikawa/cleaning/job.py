@@ -32,7 +32,7 @@ from nikawa.cleaning.engine import Cleaner, Passage, Rejection, Tally
 from nikawa.cleaning.minhash import Signatures, compute_signatures
 from nikawa.cleaning.toxicity import SCORER_BATCH, Scorer, find_toxic
 from nikawa.errors import BadInput
-from nikawa.execute.ordered import map_ordered
+from nikawa.execute.ordered import map_in_order
 from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
@@ -130,7 +130,7 @@ def clean(
         output = _Output(kept_stream, removed_stream)
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
         work = partial(clean_chunk, steps=tuple(step.name for step in steps), settings=settings)
-        results = map_ordered(work, by_characters(documents, CHUNK_CHARS), options.workers)
+        results = map_in_order(work, by_characters(documents, CHUNK_CHARS), options.workers)
         for result in run_late_steps(results, steps, settings, scorer):
             output.write(result)
             on_progress(output.documents, output.characters)

@@ -1,8 +1,9 @@
-"""Where work is done: in this process, in a pool of processes, or by a custom executor. One file each.
+"""Where work is done: in this process, in a pool of processes, on a Ray cluster, or by a custom executor. One file each.
 
-A file next to this one declares `EXECUTOR`; adding an executor needs nothing else. Items (such as runs) are values that name
-their inputs, and results are in files, so an executor only has to call `work` on each item somewhere that sees both.
-`ordered.map_ordered` is for stages that read a stream in chunks.
+A file next to this one declares `EXECUTOR`; adding an executor needs nothing else. Another package lists its executors as entry
+points (`nikawa.executors`). Items (such as runs) are values that name their inputs, and results are in files. An executor on the
+same disk calls `work` on each item. One on other machines uses the item's `Errand`: it sends the inputs by content and brings the
+results back. `ordered.map_in_order` is for stages that read a stream in chunks.
 """
 
 from __future__ import annotations
@@ -10,10 +11,33 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from nikawa.execute.base import Executor, ExecutorKind, Killed, Work, open_executor
+from nikawa.execute.base import (
+    Errand,
+    ExecuteOptions,
+    Executor,
+    ExecutorKind,
+    Killed,
+    Resources,
+    TravellingWork,
+    Work,
+    WorkProgress,
+    open_executor,
+)
 from nikawa.registry import Registry, collect_plugins
 
-__all__ = ["Executor", "ExecutorKind", "Killed", "Work", "executors", "open_executor"]
+__all__ = [
+    "Errand",
+    "ExecuteOptions",
+    "Executor",
+    "ExecutorKind",
+    "Killed",
+    "Resources",
+    "TravellingWork",
+    "Work",
+    "WorkProgress",
+    "executors",
+    "open_executor",
+]
 
 
 @cache

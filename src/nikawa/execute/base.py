@@ -1,13 +1,16 @@
-"""What an executor is: something that does work on items, in any order, somewhere that sees their inputs."""
+"""What an executor is: something that does work on items, in any order, here or on other machines."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,12 +39,84 @@ class Killed(Generic[Item]):
     """The message for the user, with the cure."""
 
 
+@dataclass(frozen=True)
+class Resources:
+    """What one item needs of a machine while it is worked on."""
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+    """A share is allowed: with 0.25, four items use one GPU at a time."""
+    memory: int = 0
+    """Bytes; 0: not declared."""
+
+
+@dataclass(frozen=True)
+class WorkProgress:
+    """How far an executor has come."""
+
+    nodes: int
+    """Machines that can work now."""
+    under_way: int
+    """Items that machines work on now."""
+    done: int
+    total: int
+    """Items in all; 0: not known yet."""
+    seconds_left: float | None = None
+    """An estimate; None: not known yet."""
+
+    def describe(self, noun: str) -> str:
+        """One line for a progress bar.
+
+        >>> WorkProgress(nodes=2, under_way=3, done=1, total=9, seconds_left=250.0).describe("run")
+        '2 nodes, 3 runs under way, about 5 min left'
+        """
+        nodes = "1 node" if self.nodes == 1 else f"{self.nodes} nodes"
+        items = f"1 {noun}" if self.under_way == 1 else f"{self.under_way} {noun}s"
+        return ", ".join(filter(None, (nodes, f"{items} under way", self._describe_time())))
+
+    def _describe_time(self) -> str:
+        if self.seconds_left is None:
+            return ""
+        if self.seconds_left < 60:
+            return "less than 1 min left"
+        minutes = -int(-self.seconds_left // 60)
+        return f"about {minutes} min left" if minutes < 120 else f"about {minutes // 60} h left"
+
+
+OnWorkProgress = Callable[[WorkProgress], None]
+
+
+def ignore_work_progress(_progress: WorkProgress) -> None:
+    """Report nothing: the default `OnWorkProgress`."""
+
+
+@dataclass(frozen=True)
+class ExecuteOptions:
+    """Where to work, and with what."""
+
+    executor: str = ""
+    """By name; empty: a pool of processes, or this process where there is one worker."""
+    workers: int = 0
+    """Items at a time; 0: as many as the machine, or the cluster, has room for."""
+    threads: int = 1
+    """Threads of numerical libraries per item."""
+    resources: Resources = Resources()
+    """What an item needs; a pool on this machine does not check it."""
+    address: str = ""
+    """Where the cluster is: HOST:PORT, or `auto` for the one that this machine belongs to."""
+    on_progress: OnWorkProgress = field(default=ignore_work_progress, compare=False)
+
+
 class Executor(Protocol[Item_contra, Result_co]):
     """Works on items somewhere. One that is a context manager is entered: it may keep what it started between two `submit`s."""
 
     def submit(self, items: Sequence[Item_contra], /) -> Iterator[Result_co]:
         """Yield one result per item (or `Killed`) as each finishes; closing the iterator early stops the work in progress."""
         ...
+
+
+MapInOrder = Callable[[Callable[[Any], Any], Iterable[Any], ExecuteOptions, int], Iterator[Any]]
+"""From a function, the chunks, the options and the chunks that each worker may be ahead of the reader."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +127,92 @@ class ExecutorKind:
     """The name for `--executor`."""
     title: str
     """One line for the list of executors."""
-    make: Callable[[Work[Any, Any], int, int], Executor[Any, Any]]
-    """From the work, the number of items at a time, and the threads of each."""
+    make: Callable[..., Executor[Any, Any]]
+    """From the work and the `ExecuteOptions`. Executors written for earlier versions take three arguments: the work, the number
+    of items at a time, and the threads of each."""
+    map_in_order: MapInOrder | None = None
+    """The ordered map over chunks; None: the executor does not offer it."""
+
+    def open(self, work: Work[Any, Any], options: ExecuteOptions) -> Executor[Any, Any]:
+        """Make the executor."""
+        try:
+            signature(self.make).bind(work, options)
+        except TypeError:
+            return self.make(work, options.workers, options.threads)
+        return self.make(work, options)
+
+
+class Errand(Protocol[Result_co]):
+    """The work on one item while another machine does it, as seen by the machine that sent it."""
+
+    @property
+    def contents(self) -> Mapping[str, Path | bytes]:
+        """Files, folders and values that the work needs, by name. Each machine gets a content once, whoever needs it."""
+        ...
+
+    @property
+    def work(self) -> Callable[[Mapping[str, Path], Path], Iterator[Any]]:
+        """Called on the other machine with the contents as files there, and an empty folder. It can be pickled. It yields
+        what it sends back, in parts of bounded size.
+        """
+        ...
+
+    def begin(self) -> None:
+        """Start, or start again after a machine was lost: forget what was received."""
+        ...
+
+    def receive(self, part: Any) -> None:
+        """Take one part of what the work sends back."""
+        ...
+
+    def finish(self) -> Result_co:
+        """Make the result of what was received."""
+        ...
+
+    def fail(self, problem: str) -> Result_co:
+        """Make the result of work that could not be done."""
+        ...
+
+    def close(self) -> None:
+        """Release what the errand holds, such as a lock; called once, however it ended."""
+        ...
+
+
+@runtime_checkable
+class TravellingWork(Protocol):
+    """Work that can also be done on a machine that shares no disk with this one."""
+
+    def __call__(self, item: Any, /) -> Any:
+        """Work on an item here."""
+        ...
+
+    def prepare_errand(self, item: Any, /) -> tuple[Errand[Any] | None, Any]:
+        """The errand for an item; or None, and the result of an item that needs none."""
+        ...
+
+
+@dataclass
+class ProgressMeter:
+    """Counts items and estimates the time that is left."""
+
+    total: int
+    on_progress: OnWorkProgress
+    done: int = 0
+    worked: int = 0
+    """Items that took work; those that were finished before say nothing about the time."""
+    begin: float = field(default_factory=time.monotonic)
+
+    def count(self, took_work: bool = True) -> None:
+        """Count one finished item."""
+        self.done += 1
+        self.worked += took_work
+
+    def report(self, nodes: int, under_way: int) -> None:
+        """Call `on_progress`."""
+        left = None
+        if self.worked and self.total:
+            left = (time.monotonic() - self.begin) / self.worked * (self.total - self.done)
+        self.on_progress(WorkProgress(nodes, under_way, self.done, self.total, left))
 
 
 def open_executor(executor: Executor[Any, Any]) -> AbstractContextManager[object]:

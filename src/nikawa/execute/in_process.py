@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
 from nikawa.execute.base import (
+    ExecuteOptions,
     ExecutorKind,
     Item,
     Result,
@@ -31,8 +32,14 @@ class InProcess(Generic[Item, Result]):
             yield result
 
 
+def make_in_process(work: Work[Any, Any], options: ExecuteOptions) -> InProcess[Any, Any]:
+    """The executor that the options describe."""
+    return InProcess(work, options.threads)
+
+
 EXECUTOR = ExecutorKind(
     "here",
     "one run after another in this process",
-    lambda work, _, threads: InProcess(work, threads),
+    make_in_process,
+    lambda function, chunks, _options, _ahead: map(function, chunks),
 )

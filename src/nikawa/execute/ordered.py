@@ -1,58 +1,47 @@
-"""One ordered map over chunks: the same results in the same order, in this process or in several."""
+"""One ordered map over chunks: the same results in the same order, here, in a pool of processes, or on a cluster."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from nikawa.io.processes import process_pool
+from nikawa.errors import BadInput
+from nikawa.execute import executors
+from nikawa.execute.base import ExecuteOptions
+from nikawa.execute.pool import map_in_pool
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 
 CHUNKS_AHEAD = 3
-"""Chunks each process may be ahead of the reader."""
+"""Chunks each worker may be ahead of the reader."""
 
 
-def map_ordered(
-    work: Callable[[Chunk], Result],
+def map_in_order(
+    function: Callable[[Chunk], Result],
     chunks: Iterable[Chunk],
-    workers: int,
+    where: ExecuteOptions | int = 1,
     *,
     ahead: int = CHUNKS_AHEAD,
     start: Literal["spawn", "fork"] = "spawn",
 ) -> Iterator[Result]:
-    """The result of `work` for each chunk, in the order of the chunks.
+    """The result of `function` for each chunk, in the order of the chunks.
 
-    With more than one worker, chunks are worked on in other processes, which end with this one. `work` goes to each of them
-    once; it, the chunks and the results must be picklable (with `fork`, `work` need not be). At most `ahead` chunks per worker are
-    read before their results are taken, so that memory stays bounded however many there are.
+    `where` is a number of processes of this machine, or the options of any executor. In other processes and on other machines,
+    the function goes to each worker once. The function, the chunks and the results must be picklable (with `start="fork"`, the
+    function need not be). At most `ahead` chunks per worker are read before their results are taken, so that memory stays bounded
+    however many there are. An error of the function is raised here.
 
-    >>> list(map_ordered(len, ["a", "bcd"], workers=1))
+    >>> list(map_in_order(len, ["a", "bcd"]))
     [1, 3]
     """
-    if workers <= 1:
-        yield from map(work, chunks)
-        return
-    waiting: deque[Future[Result]] = deque()
-    with process_pool(workers, _set_work, (work,), start=start) as pool:
-        for chunk in chunks:
-            waiting.append(pool.submit(_work_on, chunk))
-            if len(waiting) >= ahead * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-_work: list[Callable[[Any], Any]] = []
-"""The work of this process: it is sent once, not with every chunk."""
-
-
-def _set_work(work: Callable[[Any], Any]) -> None:
-    _work[:] = [work]
-
-
-def _work_on(chunk: Any) -> Any:
-    return _work[0](chunk)
+    options = ExecuteOptions(workers=where) if isinstance(where, int) else where
+    name = options.executor or ("pool" if options.workers > 1 else "here")
+    if name == "here":
+        return map(function, chunks)
+    if name == "pool":
+        return map_in_pool(function, chunks, options, ahead, start=start)
+    mapper = executors()[name].map_in_order
+    if mapper is None:
+        raise BadInput(f"the executor {name} cannot map chunks", cure="pass --executor pool or ray")
+    return mapper(function, chunks, options, ahead)

@@ -1,20 +1,33 @@
-"""Several items at a time in fresh processes, which serve one list of items after another."""
+"""Several items at a time in processes of this machine, which serve one list of items after another."""
 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing.process import BaseProcess
-from typing import Generic, Self
+from typing import Any, Generic, Literal, Self
 
-from nikawa.execute.base import ExecutorKind, Item, Killed, Result, Work, limit_future_threads
+from nikawa.execute.base import (
+    ExecuteOptions,
+    ExecutorKind,
+    Item,
+    Killed,
+    OnWorkProgress,
+    ProgressMeter,
+    Result,
+    Work,
+    ignore_work_progress,
+    limit_future_threads,
+)
 from nikawa.io.command import ignore_broken_pipes
-from nikawa.io.processes import begin_worker, number_worker
+from nikawa.io.processes import begin_worker, number_worker, process_pool
 
 
 @dataclass
@@ -26,6 +39,7 @@ class Pool(Generic[Item, Result]):
     """Items at a time, each in a separate process."""
     threads: int = 1
     """Threads of the numerical libraries in each process."""
+    on_progress: OnWorkProgress = ignore_work_progress
     _crew: _Crew[Item, Result] | None = field(default=None, init=False, repr=False)
     _keeps_crew: bool = field(default=False, init=False, repr=False)
 
@@ -40,12 +54,16 @@ class Pool(Generic[Item, Result]):
     def submit(self, items: Sequence[Item]) -> Iterator[Result | Killed[Item]]:
         """Yield results as they come; a killed process loses only its own item."""
         remaining = dict(enumerate(items))
+        meter = ProgressMeter(len(items), self.on_progress)
         try:
             while remaining:
                 self._crew = self._crew or _Crew(self.work, self.workers, self.threads)
+                meter.report(1, min(self.workers, len(remaining)))
                 try:
                     for number, result in self._crew.work_on(remaining):
                         del remaining[number]
+                        meter.count()
+                        meter.report(1, min(self.workers, len(remaining)))
                         yield result
                 except BrokenProcessPool:
                     # the item of the killed process is not known: run each item in progress in a separate process
@@ -119,4 +137,52 @@ class _Crew(Generic[Item, Result]):
             self.under_way.clear()
 
 
-EXECUTOR = ExecutorKind("pool", "a pool of processes on this machine", Pool)
+def count_processors() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def make_pool(work: Work[Any, Any], options: ExecuteOptions) -> Pool[Any, Any]:
+    """The pool that the options describe."""
+    workers = options.workers or count_processors()
+    return Pool(work, workers, options.threads, options.on_progress)
+
+
+def map_in_pool(
+    function: Callable[[Any], Any],
+    chunks: Iterable[Any],
+    options: ExecuteOptions,
+    ahead: int,
+    *,
+    start: Literal["spawn", "fork"] = "spawn",
+) -> Iterator[Any]:
+    """`nikawa.execute.ordered.map_in_order` in processes, which end with this one."""
+    workers = options.workers or count_processors()
+    waiting: deque[Future[Any]] = deque()
+    meter = ProgressMeter(0, options.on_progress)
+    with process_pool(workers, _set_function, (function,), start=start) as pool:
+        for chunk in chunks:
+            waiting.append(pool.submit(_call_function, chunk))
+            if len(waiting) >= ahead * workers:
+                yield waiting.popleft().result()
+                meter.count()
+                meter.report(1, min(workers, len(waiting)))
+        while waiting:
+            yield waiting.popleft().result()
+
+
+_function: list[Callable[[Any], Any]] = []
+"""The function of this process: it is sent once, not with every chunk."""
+
+
+def _set_function(function: Callable[[Any], Any]) -> None:
+    _function[:] = [function]
+
+
+def _call_function(chunk: Any) -> Any:
+    return _function[0](chunk)
+
+
+EXECUTOR = ExecutorKind("pool", "a pool of processes on this machine", make_pool, map_in_pool)

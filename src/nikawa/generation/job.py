@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets.known import write_known
 from nikawa.errors import BadInput, list_names, unknown
-from nikawa.execute.ordered import map_ordered
+from nikawa.execute.ordered import map_in_order
 from nikawa.generation.artifact_gate import GateVerdict, judge_artifacts
 from nikawa.generation.check import check_templates
 from nikawa.generation.conditions import LABELS
@@ -440,7 +440,7 @@ class Plan:
         places = [
             (chunk, folder / f".chunk-{number}{UNFINISHED}") for number, chunk in enumerate(chunks)
         ]
-        all_sizes = map_ordered(
+        all_sizes = map_in_order(
             ChunkWriter(self),
             places,
             min(workers, len(chunks)),

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.execute.ordered import map_ordered
+from nikawa.execute.ordered import map_in_order
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.json import read_json
 from nikawa.io.lines import numbered_lines, open_bytes, open_packed, read_bytes, refuse_long_line
@@ -158,7 +158,7 @@ def pack_text(tokenizer: Path, text: Path, out: Path, options: PackOptions | Non
         ):
             writer = _PackWriter(facts.vocabulary, ids, bits)
             chunks = read_chunks(text)
-            for encoded in map_ordered(encoder.encode, chunks, options.workers, ahead=CHUNKS_AHEAD):
+            for encoded in map_in_order(encoder.encode, chunks, options.workers, ahead=CHUNKS_AHEAD):
                 writer.write(encoded)
                 options.on_progress("packing", encoded.end, total)
             writer.flush()

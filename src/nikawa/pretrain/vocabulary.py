@@ -21,7 +21,7 @@ from zlib import crc32
 import msgspec
 
 from nikawa.errors import BadInput, unknown
-from nikawa.execute.ordered import map_ordered
+from nikawa.execute.ordered import map_in_order
 from nikawa.io.lines import read_lines
 from nikawa.pretrain.tokenizer import (
     BLANK,
@@ -78,7 +78,7 @@ class Segmenter:
             list(texts[at : at + SEGMENTED_LINES]) for at in range(0, len(texts), SEGMENTED_LINES)
         ]
         all_starts: list[list[int]] = []
-        for starts in map_ordered(partial(find_starts, name=self.name), chunks, self.workers):
+        for starts in map_in_order(partial(find_starts, name=self.name), chunks, self.workers):
             all_starts += starts
         return all_starts
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.execute import Executor, Killed, executors, open_executor
+from nikawa.execute import ExecuteOptions, Executor, Killed, executors, open_executor
 from nikawa.execute.in_process import InProcess
 from nikawa.metrics.units import convert_table
 from nikawa.models import find_model, parse_model_name
@@ -329,7 +329,8 @@ def make_executor(
         given=list_given_settings(families),
         runs=frozenset(list_sharing_runs(families)),
     )
-    return executors()[executor].make(partial(do_run, place=place), workers, threads)
+    where = ExecuteOptions(executor, workers, threads)
+    return executors()[executor].open(partial(do_run, place=place), where)
 
 
 def count_parallel(families: Sequence[Family]) -> int:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from nikawa.errors import BadInput
-from nikawa.execute.ordered import map_ordered
+from nikawa.execute.ordered import map_in_order
 from nikawa.records import Example, Record
 from nikawa.tagging.pack import Pack, Pattern
 from nikawa.tagging.terms import (
@@ -249,7 +249,7 @@ def tag_all(
             batches.append(batch)
             yield [texts_of(example, inputs) for example in batch]
 
-    for tags_of_batch in map_ordered(BatchTagger(pack, by), read_batches(), workers):
+    for tags_of_batch in map_in_order(BatchTagger(pack, by), read_batches(), workers):
         for example, (tags, why) in zip(batches.popleft(), tags_of_batch, strict=True):
             yield TaggedExample(example, tags, why)
 

@@ -1,0 +1,191 @@
+"""Files, folders and values that travel to other machines by content: each goes to a machine once, whoever needs it there.
+
+The sender cuts a content into pieces of bounded size and puts them where the other machines can get them. A machine that
+needs the content looks it up in its cache by digest, and fetches the pieces only if it is not there. It is in the cache whole or
+not at all. Nothing but the content and its last name travels: where it lay on the sender does not matter.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import BadInput
+from nikawa.io.json import encode_json
+from nikawa.io.locks import lock_descriptor
+
+PIECE_BYTES = 32 << 20
+"""Most bytes of a file that are in memory at a time."""
+NODE_VARIABLE = "NIKAWA_NODE_DIR"
+"""The environment variable with the folder that a machine of a cluster works in."""
+NOT_SENT = ("state", "work")
+"""Folders in a checkpoint that hold unfinished training: no model reads them."""
+
+PutPiece = Callable[[bytes], Any]
+"""Puts a piece where other machines can get it, and returns a reference."""
+GetPiece = Callable[[Any], bytes]
+"""Gets a piece by its reference."""
+
+
+@dataclass(frozen=True)
+class SentFile:
+    """A file on its way."""
+
+    name: str
+    """Its path inside the content; the content's own name if it is a single file."""
+    digest: str
+    pieces: tuple[Any, ...]
+    """References to its bytes."""
+
+
+@dataclass(frozen=True)
+class SentContent:
+    """A file, folder or value on its way."""
+
+    name: str
+    digest: str
+    files: tuple[SentFile, ...]
+    is_folder: bool
+
+
+@dataclass
+class ContentSender:
+    """Puts contents up for other machines, each once."""
+
+    put: PutPiece
+    bytes_put: int = 0
+    _sent: dict[str, SentContent] = field(default_factory=dict)
+    """By digest."""
+    _digests: dict[Any, str] = field(default_factory=dict)
+    """Digest by path, sizes and times of change."""
+
+    def send(self, content: Path | bytes) -> SentContent:
+        """Put up a file, a folder or a value, unless it is there already."""
+        if isinstance(content, bytes):
+            digest = hash_pieces([content])
+            if digest not in self._sent:
+                cuts = range(0, len(content), PIECE_BYTES)
+                pieces = tuple(self._put(content[cut : cut + PIECE_BYTES]) for cut in cuts)
+                file = SentFile("value", digest, pieces)
+                self._sent[digest] = SentContent("value", digest, (file,), is_folder=False)
+            return self._sent[digest]
+        files = list_files(content)
+        stamps = [(path.stat().st_mtime_ns, path.stat().st_size) for path in files.values()]
+        key = (str(content.absolute()), tuple(zip(files, stamps, strict=True)))
+        if key not in self._digests:
+            sent = self._send_files(content, files)
+            self._digests[key] = sent.digest
+            self._sent.setdefault(sent.digest, sent)
+        return self._sent[self._digests[key]]
+
+    def _send_files(self, content: Path, files: dict[str, Path]) -> SentContent:
+        sent = []
+        for name, path in files.items():
+            state = blake2b(digest_size=16)
+            pieces = []
+            for piece in read_pieces(path):
+                state.update(piece)
+                pieces.append(self._put(piece))
+            sent.append(SentFile(name, state.hexdigest(), tuple(pieces)))
+        name = content.absolute().name
+        # the last name counts too: what a model says about a file may contain it
+        value = encode_json([name, [(file.name, file.digest) for file in sent]])
+        return SentContent(name, hash_pieces([value]), tuple(sent), content.is_dir())
+
+    def _put(self, piece: bytes) -> Any:
+        self.bytes_put += len(piece)
+        return self.put(piece)
+
+
+def list_files(content: Path) -> dict[str, Path]:
+    """The files of a content by their path inside it; hidden files and `NOT_SENT` are left out."""
+    if not content.is_dir():
+        return {content.absolute().name: content}
+    files = {}
+    for path in sorted(content.rglob("*")):
+        parts = path.relative_to(content).parts
+        is_left_out = any(part.startswith(".") for part in parts) or parts[0] in NOT_SENT
+        if path.is_file() and not is_left_out:
+            files["/".join(parts)] = path
+    return files
+
+
+def read_pieces(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, a bounded piece at a time."""
+    with path.open("rb") as stream:
+        while piece := stream.read(PIECE_BYTES):
+            yield piece
+
+
+def hash_pieces(pieces: list[bytes]) -> str:
+    """The digest that names a content."""
+    state = blake2b(digest_size=16)
+    for piece in pieces:
+        state.update(piece)
+    return state.hexdigest()
+
+
+def node_folder() -> Path:
+    """The folder of this machine for contents and unfinished work, which only its user can read.
+
+    It is `NIKAWA_NODE_DIR`, else a folder of the user among the temporary files.
+    """
+    usual = Path(tempfile.gettempdir()) / f"nikawa-node-{os.getuid()}"
+    folder = Path(os.environ.get(NODE_VARIABLE) or usual)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        cure = f"set {NODE_VARIABLE} to a folder of your own on each node"
+        raise BadInput("the folder of this node belongs to another user", file=folder, cure=cure)
+    return folder
+
+
+def fetch_content(sent: SentContent, folder: Path, get: GetPiece) -> tuple[Path, int]:
+    """Where a content is below the folder of this machine, and the bytes that were fetched for it: 0 if it was there.
+
+    Several processes may ask for it at the same time: one fetches it, the others wait.
+    Raises BadInput where other bytes arrive than were sent.
+    """
+    cache = folder / "contents"
+    cache.mkdir(mode=0o700, exist_ok=True)
+    home = cache / sent.digest
+    path = home / sent.name
+    if home.is_dir():
+        return path, 0
+    descriptor = os.open(cache / f"{sent.digest}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with lock_descriptor(descriptor):
+            if home.is_dir():
+                return path, 0
+            unfinished = cache / f"{sent.digest}.part"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            size = write_content(sent, unfinished, get)
+            unfinished.rename(home)
+            return path, size
+    finally:
+        os.close(descriptor)
+
+
+def write_content(sent: SentContent, home: Path, get: GetPiece) -> int:
+    """Write a content below a new folder, a piece at a time, and return its bytes."""
+    size = 0
+    top = home / sent.name if sent.is_folder else home
+    top.mkdir(mode=0o700, parents=True)
+    for file in sent.files:
+        path = top / file.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        state = blake2b(digest_size=16)
+        with path.open("wb") as stream:
+            for reference in file.pieces:
+                piece = get(reference)
+                state.update(piece)
+                size += stream.write(piece)
+        if state.hexdigest() != file.digest:
+            cure = "run the same command again"
+            raise BadInput(f"{sent.name} did not arrive as it was sent", cure=cure)
+    return size

@@ -1,0 +1,24 @@
+"""One cluster of two nodes for all tests of this folder."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.nodes import TestCluster, start_cluster
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
+    """Two nodes that cannot read the temporary folders of tests."""
+    pytest.importorskip("ray")
+    import tempfile
+    from pathlib import Path
+
+    forbidden = tmp_path_factory.getbasetemp()
+    # the folders of Ray and of the nodes are elsewhere, as on other machines
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")  # Ray announces changes of its own
+        with start_cluster(Path(folder), forbidden) as started:
+            yield started

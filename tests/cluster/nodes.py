@@ -1,0 +1,76 @@
+"""A real cluster on this machine: nodes are processes of Ray on 127.0.0.1, each with an empty folder of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+GUARD = Path(__file__).parent / "guard"
+STORE_BYTES = 80 << 20
+"""The smallest object store that Ray takes is 75 MiB."""
+
+
+@dataclass
+class TestCluster:
+    """A head without CPUs, and nodes with one CPU each."""
+
+    __test__ = False
+    cluster: Any
+    folder: Path
+    forbidden: Path
+    nodes: int = 0
+
+    @property
+    def address(self) -> str:
+        return str(self.cluster.address)
+
+    def add_node(self) -> Any:
+        """Start a node that may not read the files below `forbidden`."""
+        own = self.folder / f"node-{self.nodes}"
+        own.mkdir(parents=True)
+        self.nodes += 1
+        return self.cluster.add_node(
+            wait=False,
+            num_cpus=1,
+            node_ip_address="127.0.0.1",
+            object_store_memory=STORE_BYTES,
+            env_vars={
+                "NIKAWA_NODE_DIR": str(own),
+                "NIKAWA_TEST_FORBIDDEN": str(self.forbidden),
+                "PYTHONPATH": str(GUARD),
+                "HOME": str(own),
+            },
+        )
+
+    def kill_node(self, node: Any) -> None:
+        """Kill a node and all its processes at once."""
+        self.cluster.remove_node(node, allow_graceful=False)
+
+
+@contextmanager
+def start_cluster(folder: Path, forbidden: Path, nodes: int = 2) -> Iterator[TestCluster]:
+    """Start a cluster, which ends with the block."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 0,
+            "include_dashboard": False,
+            "node_ip_address": "127.0.0.1",
+            "object_store_memory": STORE_BYTES,
+        },
+    )
+    started = TestCluster(cluster, folder, forbidden)
+    try:
+        for _ in range(nodes):
+            started.add_node()
+        cluster.wait_for_nodes()
+        yield started
+    finally:
+        cluster.shutdown()
