@@ -7,6 +7,7 @@ import json
 import re
 from hashlib import sha256
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from msgspec.structs import replace
@@ -185,6 +186,30 @@ def test_what_a_reader_objected_to_does_not_come_back(name: str) -> None:
             assert not odd.search(f"{premise} {hypothesis}"), problem
 
 
+@pytest.mark.parametrize("name", ["modality-ja", "negation-ja"])
+def test_the_gate_passes_at_the_first_attempt(name: str, tmp_path: Path) -> None:
+    options = GenerateOptions(counts={"": 10, "test": 0}, gate=0)
+    report = generate(name, tmp_path / "data", options=options)
+    assert report.gate is not None
+    assert report.gate.passed
+    assert report.attempt == 0
+    assert {pair.token for pair in report.gate.declared} <= {"ある", "高い", "低い"}
+
+
+def test_no_noun_of_the_negation_pack_is_a_kind_of_another() -> None:
+    """Who read a novel has read a book: nothing about the second noun may follow from the first."""
+    for frame in load_pack_lexicon(load_pack("negation-ja")).frames:
+        for nouns in frame.nouns.values():
+            for noun in nouns:
+                assert not [other for other in nouns if other != noun and other.endswith(noun)]
+
+
+@pytest.mark.parametrize("name", ["comparative-ja", "modality-ja", "negation-ja", "temporal-ja"])
+def test_a_copied_pack_has_its_words(name: str, tmp_path: Path) -> None:
+    pack = load_pack(copytree(PACKS / name, tmp_path / "own"))
+    assert load_pack_lexicon(pack).folder == tmp_path / "own" / "words"
+
+
 def judge(example: Example, worker: str, label: str, naturalness: str) -> list[Judgement]:
     return [
         Judgement(example=example.id, worker=worker, question="label", answer=label),
@@ -251,7 +276,15 @@ def test_a_review_on_the_annotation_pages(tmp_path: Path, monkeypatch: pytest.Mo
     assert status == 0, output
     assert "keep this file away from readers" in output
     assert "gold" not in (project / "examples.jsonl").read_text("utf-8")
+    for language, limit in (("ja", "以内"), ("ko", "이내"), ("en", "at most")):
+        assert limit in (project / f"guideline.{language}.md").read_text("utf-8")
     sample = tmp_path / "round-sample" / "sample.jsonl"
+    assert sample.parent.stat().st_mode & 0o077 == 0  # readers on this machine cannot open it
+    again = ("comparative-ja", "--project", str(tmp_path / "round"), "-n", "6")
+    assert run(*again, "--overwrite")[0] != 0  # a project is never replaced
+    project.rename(tmp_path / "first")
+    assert run(*again)[0] != 0  # the sample is there
+    assert run(*again, "--overwrite")[0] == 0
     judgements = tmp_path / "j.jsonl"
     rows: list[Judgement] = []
     for problem in read_examples(sample):

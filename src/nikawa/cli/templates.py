@@ -230,13 +230,15 @@ def review(
         cure = "pass one of --export SHEET, --import SHEET, --project FOLDER, --judgements FILE"
         raise BadInput("the step of the review is missing", cure=cure)
     if project is not None:
-        start_review_project(dataset, project, n, seed, data, json=json, quiet=quiet)
+        start_review_project(
+            dataset, project, n, seed, data, overwrite=overwrite, json=json, quiet=quiet
+        )
         return
     if judgements:
         from nikawa.generation.review_sample import review_pack
 
         if sample is None:
-            raise BadInput("the sample is missing", cure="pass --sample FILE/sample.jsonl")
+            raise BadInput("the sample is missing", cure="pass --sample FOLDER/sample.jsonl")
         with status(f"evaluating the review of {dataset}", quiet or json):
             result = review_pack(dataset, sample, judgements, read_by=read_by, out=out, data=data)
         print_result(result, print_figures, json=json, quiet=quiet)
@@ -268,22 +270,29 @@ def start_review_project(
     seed: int,
     data: Path | None,
     *,
+    overwrite: bool,
     json: bool,
     quiet: bool,
 ) -> None:
-    """Draw a sample of a pack and make a project with the form `inference`, which also asks for naturalness."""
+    """Draw a sample of a pack and make a project with the form `inference`, which also asks for naturalness.
+
+    `overwrite` replaces an earlier sample; an existing project is never replaced.
+    """
     from nikawa.cli.collect import show_new
+    from nikawa.collect.forms._base import make_guideline
     from nikawa.collect.job import create
     from nikawa.collect.sources import NewProject
     from nikawa.errors import BadInput
     from nikawa.generation.pack import open_pack
-    from nikawa.generation.review_sample import MIN_READ, write_sample
+    from nikawa.generation.review_sample import MIN_READ, READING_POINTS, write_sample
 
     if project.exists():
         raise BadInput("exists already", file=project, cure="choose another folder")
     folder = project.with_name(project.name + SAMPLE_SUFFIX)
     with status(f"drawing a sample of {spec}", quiet or json):
-        drawn = write_sample(spec, folder, n=n or MIN_READ, seed=seed, data=data)
+        drawn = write_sample(
+            spec, folder, n=n or MIN_READ, seed=seed, data=data, overwrite=overwrite
+        )
         new = NewProject(
             form="inference",
             workers=READERS,
@@ -291,6 +300,8 @@ def start_review_project(
             options={"naturalness": True},
         )
         report = create(project, drawn.items, new, data=data)
+        for language, text in make_guideline(**READING_POINTS).items():
+            (project / f"guideline.{language}.md").write_text(text, "utf-8")
     show_new(report, json, quiet)
     if not (quiet or json):
         echo(

@@ -39,6 +39,37 @@ NATURALNESS_QUESTION = "naturalness"
 NATURAL, MILD = "natural", "mild"
 UNNATURAL = ("unnatural", "premise", "hypothesis", "both")
 """Answers that mean clearly unnatural: `unnatural`, or the part that the form `inference` names."""
+READING_POINTS = {
+    "ja": (
+        "前提と仮説は同じ場面について述べています。同じ名前は同じ人を、同じ言葉は同じものを指します。",
+        "**必ず正しい**: 前提が正しければ、仮説も必ず正しい。",
+        "**必ず誤り**: 前提が正しければ、仮説は必ず誤り。",
+        "**どちらとも言えない**: 正しい場合もあれば、正しくない場合もある。",
+        "「以内」「以下」は多くてもその数、「以上」は少なくともその数という意味です。年のない日付はすべて同じ年、月のない日はすべて同じ月のこととします。",
+        "自然さは、意味の関係とは別に、表現だけを見て判断してください。例文なので、名前や言葉の繰り返し、少し硬い表現は不自然としません。"
+        "日本語の話者なら書かない表現があるときだけ「不自然」を選んでください。",
+    ),
+    "ko": (
+        "전제와 가설은 같은 상황에 대한 글입니다. 같은 이름은 같은 사람을, 같은 말은 같은 것을 가리킵니다.",
+        "**반드시 참**: 전제가 참이면 가설도 반드시 참이다.",
+        "**반드시 거짓**: 전제가 참이면 가설은 반드시 거짓이다.",
+        "**참·거짓을 판단할 수 없음**: 참일 수도 있고 거짓일 수도 있다.",
+        "‘이내’와 ‘이하’는 많아야 그만큼, ‘이상’은 적어도 그만큼이라는 뜻입니다. 연도가 없는 날짜는 모두 같은 해, 월이 없는 날은 모두 같은 달로 봅니다.",
+        "자연스러움은 의미 관계와 별개로 표현만 보고 판단해 주세요. 예문이므로 이름이나 말이 되풀이되거나 표현이 조금 딱딱한 것은 괜찮습니다. "
+        "한국어 화자라면 쓰지 않을 표현이 있을 때만 ‘어색함’을 골라 주세요.",
+    ),
+    "en": (
+        "The premise and the hypothesis describe the same scene. The same name is the same person, and the same word is the same thing.",
+        "**It must be true**: whenever the premise is true, so is the hypothesis.",
+        "**It must be false**: whenever the premise is true, the hypothesis is false.",
+        "**It may be either**: it can be true, and it can be false.",
+        "Within a number means at most that number. Dates without a year are in the same year, and days without a month in the same month.",
+        "Judge naturalness separately from meaning. Look only at the wording. These are example sentences, so repeated names and words or a slightly stiff style are fine. "
+        "Choose unnatural only if a native speaker would not write it.",
+    ),
+}
+"""What readers of a pack need to know, by language: the figures count clearly unnatural texts only, and labels depend on
+how limits and incomplete dates are read."""
 
 
 class TemplateFault(Record, frozen=True, kw_only=True):
@@ -278,13 +309,16 @@ def write_sample(
 ) -> SampleReport:
     """Draw a sample of a pack and write it to a folder: with labels for the evaluation, and
     without them for readers.
+
+    A new folder can only be opened by its owner, because readers may have accounts on the same machine.
     """
     pack = open_pack(spec, data)
     sample = draw_review_sample(pack, n, seed)
     if len(sample) < n:
         what = f"{pack.name} gives only {len(sample)} different problems"
         raise BadInput(what, file=pack.file, cure=f"pass -n {len(sample)}")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     labelled, items = folder / SAMPLE_FILE, folder / ITEMS_FILE
     write_lines_of_records(labelled, sample, overwrite=overwrite)
     write_lines_of_records(items, strip_labels(sample), overwrite=overwrite)

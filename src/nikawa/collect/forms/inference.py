@@ -106,7 +106,7 @@ FORM = Form(
     sets={"naturalness": True},
     words={
         "ja": {
-            "prompt": "前提が正しいとき、仮説はどうなりますか。",
+            "prompt": "前提が正しいとき、仮説は正しいと言えますか。",
             "label_entailment": "必ず正しい",
             "label_contradiction": "必ず誤り",
             "label_neutral": "どちらとも言えない",
@@ -119,7 +119,7 @@ FORM = Form(
             "label_both": "どちらも不自然",
         },
         "ko": {
-            "prompt": "전제가 참일 때 가설은 어떻습니까?",
+            "prompt": "전제가 참일 때 가설도 참이라고 할 수 있습니까?",
             "label_entailment": "반드시 참",
             "label_contradiction": "반드시 거짓",
             "label_neutral": "참·거짓을 판단할 수 없음",
@@ -132,7 +132,7 @@ FORM = Form(
             "label_both": "둘 다 어색함",
         },
         "en": {
-            "prompt": "If the premise is true, what about the hypothesis?",
+            "prompt": "If the premise is true, is the hypothesis true?",
             "label_entailment": "It must be true",
             "label_contradiction": "It must be false",
             "label_neutral": "It may be either",
