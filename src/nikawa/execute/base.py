@@ -44,8 +44,9 @@ class Resources:
     """What one item needs of a machine while it is worked on."""
 
     cpus: float = 1.0
-    gpus: float = 0.0
-    """A share is allowed: with 0.25, four items use one GPU at a time."""
+    gpus: float | None = 0.0
+    """A share is allowed: with 0.25, four items use one GPU at a time. None: the work can use a GPU, and the user has not said
+    whether it should; then a cluster with GPUs refuses it."""
     memory: int = 0
     """Bytes; 0: not declared."""
 
@@ -132,6 +133,9 @@ class ExecutorKind:
     of items at a time, and the threads of each."""
     map_in_order: MapInOrder | None = None
     """The ordered map over chunks; None: the executor does not offer it."""
+    is_cluster: bool = False
+    """Whether it has machines of its own: then it takes an address and resources, and decides how many items run at a
+    time."""
 
     def open(self, work: Work[Any, Any], options: ExecuteOptions) -> Executor[Any, Any]:
         """Make the executor."""
@@ -142,11 +146,20 @@ class ExecutorKind:
         return self.make(work, options)
 
 
+@dataclass(frozen=True)
+class Content:
+    """A file, a folder or a value that travels to other machines."""
+
+    source: Path | bytes
+    name: str
+    """The file or folder has this name there, and may have folders before it; its place here does not matter."""
+
+
 class Errand(Protocol[Result_co]):
     """The work on one item while another machine does it, as seen by the machine that sent it."""
 
     @property
-    def contents(self) -> Mapping[str, Path | bytes]:
+    def contents(self) -> Mapping[str, Content]:
         """Files, folders and values that the work needs, by name. Each machine gets a content once, whoever needs it."""
         ...
 

@@ -2,7 +2,7 @@
 
 The sender cuts a content into pieces of bounded size and puts them where the other machines can get them. A machine that
 needs the content looks it up in its cache by digest, and fetches the pieces only if it is not there. It is in the cache whole or
-not at all. Nothing but the content and its last name travels: where it lay on the sender does not matter.
+not at all. Where it was on the sender does not matter.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput
+from nikawa.execute.base import Content
 from nikawa.io.json import encode_json
 from nikawa.io.locks import lock_descriptor
 
@@ -38,7 +39,7 @@ class SentFile:
     """A file on its way."""
 
     name: str
-    """Its path inside the content; the content's own name if it is a single file."""
+    """Its path inside the folder; the content's own name if it is a single file."""
     digest: str
     pieces: tuple[Any, ...]
     """References to its bytes."""
@@ -65,26 +66,27 @@ class ContentSender:
     _digests: dict[Any, str] = field(default_factory=dict)
     """Digest by path, sizes and times of change."""
 
-    def send(self, content: Path | bytes) -> SentContent:
+    def send(self, content: Content) -> SentContent:
         """Put up a file, a folder or a value, unless it is there already."""
-        if isinstance(content, bytes):
-            digest = hash_pieces([content])
+        source, name = content.source, content.name
+        if isinstance(source, bytes):
+            digest = compute_digest(source)
             if digest not in self._sent:
-                cuts = range(0, len(content), PIECE_BYTES)
-                pieces = tuple(self._put(content[cut : cut + PIECE_BYTES]) for cut in cuts)
-                file = SentFile("value", digest, pieces)
-                self._sent[digest] = SentContent("value", digest, (file,), is_folder=False)
+                cuts = range(0, len(source), PIECE_BYTES)
+                pieces = tuple(self._put(source[cut : cut + PIECE_BYTES]) for cut in cuts)
+                file = SentFile(name, digest, pieces)
+                self._sent[digest] = SentContent(name, digest, (file,), is_folder=False)
             return self._sent[digest]
-        files = list_files(content)
+        files = list_files(source)
         stamps = [(path.stat().st_mtime_ns, path.stat().st_size) for path in files.values()]
-        key = (str(content.absolute()), tuple(zip(files, stamps, strict=True)))
+        key = (name, str(source.absolute()), tuple(zip(files, stamps, strict=True)))
         if key not in self._digests:
-            sent = self._send_files(content, files)
+            sent = self._send_files(name, files, source.is_dir())
             self._digests[key] = sent.digest
             self._sent.setdefault(sent.digest, sent)
         return self._sent[self._digests[key]]
 
-    def _send_files(self, content: Path, files: dict[str, Path]) -> SentContent:
+    def _send_files(self, content: str, files: dict[str, Path], is_folder: bool) -> SentContent:
         sent = []
         for name, path in files.items():
             state = blake2b(digest_size=16)
@@ -92,11 +94,10 @@ class ContentSender:
             for piece in read_pieces(path):
                 state.update(piece)
                 pieces.append(self._put(piece))
-            sent.append(SentFile(name, state.hexdigest(), tuple(pieces)))
-        name = content.absolute().name
-        # the last name counts too: what a model says about a file may contain it
-        value = encode_json([name, [(file.name, file.digest) for file in sent]])
-        return SentContent(name, hash_pieces([value]), tuple(sent), content.is_dir())
+            sent.append(SentFile(name if is_folder else content, state.hexdigest(), tuple(pieces)))
+        # the name counts too: a reader may choose by it, as by the ending of a file
+        value = encode_json([content, [(file.name, file.digest) for file in sent]])
+        return SentContent(content, compute_digest(value), tuple(sent), is_folder)
 
     def _put(self, piece: bytes) -> Any:
         self.bytes_put += len(piece)
@@ -123,12 +124,9 @@ def read_pieces(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def hash_pieces(pieces: list[bytes]) -> str:
-    """The digest that names a content."""
-    state = blake2b(digest_size=16)
-    for piece in pieces:
-        state.update(piece)
-    return state.hexdigest()
+def compute_digest(value: bytes) -> str:
+    """The digest that a content is kept under."""
+    return blake2b(value, digest_size=16).hexdigest()
 
 
 def node_folder() -> Path:

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from nikawa.errors import BadInput, missing_extra
 from nikawa.execute.base import (
+    Content,
     Errand,
     ExecuteOptions,
     ExecutorKind,
@@ -141,7 +142,7 @@ def count_places(ray: Any, resources: Resources) -> tuple[int, int]:
 def task_options(resources: Resources) -> dict[str, Any]:
     """The resources as Ray takes them."""
     memory = {"memory": resources.memory} if resources.memory else {}
-    return {"num_cpus": resources.cpus, "num_gpus": resources.gpus, **memory}
+    return {"num_cpus": resources.cpus, "num_gpus": resources.gpus or 0, **memory}
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,10 @@ class RayExecutor:
     def __enter__(self) -> Self:
         self._connection = connect(self.options.address)
         self._ray = self._connection.__enter__()
+        if self.options.resources.gpus is None and self._ray.cluster_resources().get("GPU"):
+            self.__exit__()
+            cure = "pass --gpus-per-run 1, a share of one such as 0.25, or 0 to use CPUs"
+            raise BadInput("the cluster has GPUs, and the model can use one", cure=cure)
         self._sender = ContentSender(self._ray.put)
         return self
 
@@ -359,7 +364,7 @@ class _PlainErrand:
 
     def __init__(self, work: Work[Any, Any], item: Any) -> None:
         self.item = item
-        self.contents: Mapping[str, Path | bytes] = {}
+        self.contents: Mapping[str, Content] = {}
         self.work = _PlainWork(work, item)
         self.parts: list[Any] = []
 
@@ -459,4 +464,6 @@ def call_function(references: list[Any], chunk: Any, threads: int) -> Any:
         return _functions[reference](chunk)
 
 
-EXECUTOR = ExecutorKind("ray", "the nodes of a Ray cluster", RayExecutor, map_on_cluster)
+EXECUTOR = ExecutorKind(
+    "ray", "the nodes of a Ray cluster", RayExecutor, map_on_cluster, is_cluster=True
+)

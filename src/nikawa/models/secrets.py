@@ -122,6 +122,24 @@ def environment_secrets(settings: Mapping[str, Any]) -> list[str]:
     return [value for value in values if len(value) >= MIN_SECRET_CHARS]
 
 
+def list_secret_variables(value: Any, name: str = "") -> set[str]:
+    """The names of the environment variables that settings take a key from: `key_env`, and `$NAME` in place of a secret.
+
+    >>> sorted(list_secret_variables({"key_env": "MY_KEY", "extra": {"api_key": "$OTHER_KEY", "user": "$HOME"}}))
+    ['MY_KEY', 'OTHER_KEY']
+    """
+    if isinstance(value, Mapping):
+        return {each for key, one in value.items() for each in list_secret_variables(one, str(key))}
+    if isinstance(value, list | tuple):
+        return {each for one in value for each in list_secret_variables(one, name)}
+    if not isinstance(value, str):
+        return set()
+    reference = _REFERENCE.fullmatch(value)
+    if reference is not None and is_secret_name(name):
+        return {reference[1]}
+    return {value} if name.endswith("_env") else set()
+
+
 def fill_in_secrets(value: Any, name: str = "") -> Any:
     """Settings in which a secret written as `$NAME` comes from the environment, so that no command line contains it.
 

@@ -7,21 +7,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.execute import ExecuteOptions, Executor, Killed, executors, open_executor
+from nikawa.execute import (
+    ExecuteOptions,
+    Executor,
+    Killed,
+    Resources,
+    executors,
+    open_executor,
+)
+from nikawa.execute.base import OnWorkProgress, ignore_work_progress
 from nikawa.execute.in_process import InProcess
+from nikawa.execute.pool import count_processors
 from nikawa.metrics.units import convert_table
-from nikawa.models import find_model, parse_model_name
+from nikawa.models import Model, find_model, parse_model_name
 from nikawa.models.base import Progress, ignore_progress
 from nikawa.models.chat.ledger import add_missing_costs, read_total
 from nikawa.records import Record
 from nikawa.runs.data import task_of
+from nikawa.runs.errands import RunWork
 from nikawa.runs.plan import Family, Settings, plan_runs
 from nikawa.runs.readings import RunReadings, collect_readings
 from nikawa.runs.records import Outcome, RunSpec
@@ -37,7 +46,7 @@ from nikawa.runs.summary import (
     sum_family_usage,
     summarise,
 )
-from nikawa.runs.work import RunPlace, do_run, key_of_settings
+from nikawa.runs.work import RunPlace, key_of_settings
 from nikawa.tables import ResultTable, ShownAsTables
 
 __all__ = [
@@ -78,6 +87,17 @@ class RunOptions:
     on_outcome: OnOutcome = lambda outcome, done, total: None
     on_progress: Progress = ignore_progress
     """Called during a run if runs are done in this process."""
+    address: str = ""
+    """Where the cluster is: HOST:PORT, or `auto` for the one that this machine belongs to. Empty: that one, or one that is started
+    on this machine."""
+    cpus_per_run: float | None = None
+    """CPUs of a cluster that each run takes; None: one."""
+    gpus_per_run: float | None = None
+    """GPUs of a cluster that each run takes, or the share of one."""
+    memory_per_run: int | None = None
+    """Bytes of memory that a node of a cluster must have free for each run; None: any."""
+    on_work: OnWorkProgress = ignore_work_progress
+    """Called with the nodes, the runs under way and the time left, if runs are done in other processes."""
 
 
 class FailedRun(Record, frozen=True, kw_only=True):
@@ -193,9 +213,8 @@ def run_families(
 ) -> RunReport:
     """Choose settings where there is a choice, make the results with them, and sum up."""
     out = options.out
-    tally = _Tally(
-        options.on_outcome, list if isinstance(executor, InProcess) else order_longest_first
-    )
+    order = list if isinstance(executor, InProcess) else order_longest_first
+    tally = _Tally(options.on_outcome, out, order)
     selection = [spec for family in families for spec in family.selection_runs()]
     further = 0 if options.only_choose else sum(len(family.seeds) for family in families)
     tally.take(executor, selection, further=further)
@@ -306,13 +325,13 @@ def make_executor(
     options: RunOptions, requests: Sequence[RunRequest], families: Sequence[Family]
 ) -> RunExecutor:
     """The executor that the options name, with no more workers than there are runs at a time."""
-    processors = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):
-        processors = len(os.sched_getaffinity(0))
+    processors = count_processors()
     names = [name for request in requests for name in request.models]
     full_names = [parse_model_name(name, may_have_label=True).full for name in names]
+    kinds = [find_model(name)[0] for name in full_names]
+    resources = choose_resources(options, kinds)
     # Runs of a model with an external resource (a server, a checkpoint) share it.
-    is_alone = any(find_model(name)[0].argument for name in full_names)
+    is_alone = any(kind.argument for kind in kinds)
     workers = options.workers or (count_parallel(families) if is_alone else processors)
     results = sum(len(family.seeds) for family in families)
     selection = sum(len(family.selection_runs()) for family in families)
@@ -328,9 +347,43 @@ def make_executor(
         on_progress,
         given=list_given_settings(families),
         runs=frozenset(list_sharing_runs(families)),
+        begun_in=Path.cwd(),
     )
-    where = ExecuteOptions(executor, workers, threads)
-    return executors()[executor].open(partial(do_run, place=place), where)
+    kind = executors()[executor]
+    if kind.is_cluster:
+        threads = options.threads or max(1, int(options.cpus_per_run or 1))
+        workers = options.workers
+    where = ExecuteOptions(
+        executor, workers, threads, resources, options.address, on_progress=options.on_work
+    )
+    return kind.open(RunWork(place), where)
+
+
+def choose_resources(options: RunOptions, kinds: Iterable[Model]) -> Resources:
+    """What each run takes of a machine. Raises BadInput for amounts that no machine has, and for options of a cluster without one."""
+    amounts = {
+        "cpus-per-run": options.cpus_per_run,
+        "gpus-per-run": options.gpus_per_run,
+        "memory-per-run": options.memory_per_run,
+    }
+    has_cluster = bool(options.executor) and executors()[options.executor].is_cluster
+    passed = [name for name, amount in amounts.items() if amount is not None]
+    if options.address:
+        passed.append("address")
+    if passed and not has_cluster:
+        what = f"--{passed[0]} needs an executor with machines of its own"
+        raise BadInput(what, cure="pass --executor ray too")
+    for name, amount in amounts.items():
+        if amount is not None and not 0 <= amount < float("inf"):
+            raise BadInput(f"--{name} {amount:g} is not an amount", cure="write 0 or more")
+    gpus = options.gpus_per_run
+    if gpus is not None and gpus > 1 and gpus != int(gpus):
+        cure = "write a whole number, or a share of one GPU"
+        raise BadInput(f"--gpus-per-run {gpus:g} is not a number of GPUs", cure=cure)
+    if gpus is None and not any("device" in kind.default_settings for kind in kinds):
+        gpus = 0.0
+    cpus = 1.0 if options.cpus_per_run is None else options.cpus_per_run
+    return Resources(cpus, gpus, options.memory_per_run or 0)
 
 
 def count_parallel(families: Sequence[Family]) -> int:
@@ -384,6 +437,7 @@ class _Tally:
     """Counts outcomes as they come."""
 
     on_outcome: OnOutcome
+    out: Path
     order: Callable[[Sequence[RunSpec]], list[RunSpec]] = list
     """In which order runs are begun."""
     done: int = 0
@@ -408,6 +462,9 @@ class _Tally:
                 outcome = Outcome(run=result.item, status="failed", problem=result.problem)
             else:
                 outcome = result
+            if outcome.ok and not locate_run(self.out, outcome.run).done:
+                problem = f"was reported as {outcome.status}, but its results are not in {self.out}"
+                outcome = msgspec.structs.replace(outcome, status="failed", problem=problem)
             self.seen += 1
             self.done += outcome.status == "done"
             self.skipped += outcome.status == "skipped"

@@ -7,7 +7,8 @@ from __future__ import annotations
 import platform
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -88,6 +89,8 @@ class RunPlace:
     key of one server must not go to another."""
     runs: frozenset[str] = frozenset()
     """The hashes of all runs of the command, where they share a budget."""
+    begun_in: Path | None = None
+    """The folder that the command began in: paths of datasets, models and settings are relative to it."""
 
 
 def key_of_settings(task: str, predictor: str, settings: Mapping[str, Any]) -> str:
@@ -101,11 +104,29 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     Every error is in the outcome, never raised, except an interruption.
     """
     begin = time.perf_counter()
-    stored = locate_run(place.out, spec)
+    with work_where_begun(place):
+        stored = locate_run(place.out, spec)
+        return report_outcome(spec, stored, begin, lambda: _complete_run(spec, stored, place))
+
+
+@contextmanager
+def work_where_begun(place: RunPlace) -> Iterator[None]:
+    """Work in the folder that the command began in, to which the paths in a run are relative."""
+    if place.begun_in is None or not place.begun_in.is_dir() or place.begun_in == Path.cwd():
+        yield
+        return
+    with chdir(place.begun_in):
+        yield
+
+
+def report_outcome(
+    spec: RunSpec, stored: StoredRun, begin: float, work: Callable[[], Status]
+) -> Outcome:
+    """The outcome of the work on a run, with every error in it; `begin` is when the work began."""
     status: Status = "failed"
     problem, is_bad_input = "", True
     try:
-        status = _complete_run(spec, stored, place)
+        status = work()
         is_bad_input = False
         if status == "done" and spec.stage == "selection" and stored.diverged:
             problem = DIVERGED
@@ -116,7 +137,7 @@ def do_run(spec: RunSpec, place: RunPlace) -> Outcome:
     except OSError as error:
         problem = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except Exception as error:  # one run's failure must not stop the others
-        problem, is_bad_input = _write_traceback(stored, error), False
+        problem, is_bad_input = write_traceback(stored, error), False
     return Outcome(
         run=spec,
         status=status,
@@ -146,7 +167,7 @@ def _complete_run(spec: RunSpec, stored: StoredRun, place: RunPlace) -> Status:
     return "skipped"
 
 
-def _write_traceback(stored: StoredRun, error: Exception) -> str:
+def write_traceback(stored: StoredRun, error: Exception) -> str:
     """One line about a program's failure; the full text is stored with the run."""
     line = " ".join(f"{type(error).__name__}: {error}".split())
     try:
@@ -159,19 +180,23 @@ def _write_traceback(stored: StoredRun, error: Exception) -> str:
 
 def learn_and_score(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
     """Learn, answer every set and score the answers; resume what a killed run left."""
-    started, clock = _now(), _Clock()
+    circumstances, clock = Circumstances(), RunClock()
     stored.begin(spec)
     data = load_run_data(spec, ExampleReader(place.data))
-    job = _Job(spec, stored, place, data, clock)
-    try:
-        if data.folds:
-            job.answer_folds()
-        else:
-            job.answer_sets()
-    except Diverged as problem:
-        if spec.stage != "selection":
-            raise
-        job.answer_nothing(problem)
+    RunJob(spec, stored, place, data, clock).answer()
+    score_and_finish(spec, stored, data, clock, circumstances, keep_state=place.keep_state)
+
+
+def score_and_finish(
+    spec: RunSpec,
+    stored: StoredRun,
+    data: RunData,
+    clock: RunClock,
+    circumstances: Circumstances,
+    *,
+    keep_state: bool,
+) -> None:
+    """Score the stored answers and write the marker of a finished run."""
     begin = time.perf_counter()
     scores = []
     for name, examples in data.sets.items():
@@ -179,18 +204,49 @@ def learn_and_score(spec: RunSpec, stored: StoredRun, place: RunPlace) -> None:
         scores.append(score_set(spec, data.task, name, examples, answers))
     clock.add("score", begin)
     about = About(
-        started=started,
-        finished=_now(),
+        started=circumstances.started,
+        finished=format_now(),
         seconds=clock.seconds,
         trained=clock.trained,
-        # the interpreter, and the kind of machine without its name
-        python=f"{platform.python_implementation()} {platform.python_version()} {platform.system()} {platform.machine()}",
-        packages=package_versions(),
+        python=circumstances.python,
+        packages=circumstances.packages,
         data=spec.data,
         seed=spec.seed,
         model=clock.about,
     )
-    stored.finish(scores, about, place.keep_state)
+    stored.finish(scores, about, keep_state)
+
+
+def format_now() -> str:
+    """The time of now, as files store it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """The version of each of `PACKAGES` that is installed."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def describe_python() -> str:
+    """The interpreter, and the kind of machine without its name."""
+    interpreter = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{interpreter} {platform.system()} {platform.machine()}"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """When and with what a run is done, on the machine that does it."""
+
+    started: str = field(default_factory=format_now)
+    python: str = field(default_factory=describe_python)
+    packages: dict[str, str] = field(default_factory=package_versions)
 
 
 def make_run_model(spec: RunSpec, place: RunPlace, folder: Path | None) -> Predictor:
@@ -216,7 +272,7 @@ def make_run_model(spec: RunSpec, place: RunPlace, folder: Path | None) -> Predi
 
 
 @dataclass
-class _Clock:
+class RunClock:
     """Notes of a run in progress."""
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -224,18 +280,31 @@ class _Clock:
     about: dict[str, object] = field(default_factory=dict)
 
     def add(self, what: str, begin: float) -> None:
+        """Count the seconds since `begin` for a part of the work."""
         self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - begin, 3)
 
 
 @dataclass(frozen=True)
-class _Job:
+class RunJob:
     """One run in progress."""
 
     spec: RunSpec
     stored: StoredRun
     place: RunPlace
     data: RunData
-    clock: _Clock
+    clock: RunClock
+
+    def answer(self) -> None:
+        """Learn and answer every set; a training that diverges while settings are chosen answers nothing."""
+        try:
+            if self.data.folds:
+                self.answer_folds()
+            else:
+                self.answer_sets()
+        except Diverged as problem:
+            if self.spec.stage != "selection":
+                raise
+            self.answer_nothing(problem)
 
     def answer_sets(self) -> None:
         """Learn once and answer every set that is not answered yet."""
@@ -363,19 +432,3 @@ def _check_answer_types(name: str, task: Task, predictions: Sequence[Prediction]
         kind = type(answer).__name__
         what = f"the model {name} answers {prediction.example!r} with a {kind}, which is not an answer to a {task.kind} task"
         raise BadInput(what, cure=f"return {' or '.join(shape.__name__ for shape in types)}")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@cache
-def package_versions() -> dict[str, str]:
-    """The version of each of `PACKAGES` that is installed."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
