@@ -60,6 +60,19 @@ def test_keys_open_everything(serve: Serve) -> None:
     assert served.answers() == {"label": "negative"}
 
 
+def test_a_long_guideline_opens_at_its_start(serve: Serve) -> None:
+    page = serve("inference", items=1).worker(viewport={"width": 390, "height": 420})
+    inner = page.open()
+    page.keys("g")
+    inner.wait_for_selector("#guideline[open]")
+    top, hidden = inner.evaluate(
+        "(({scrollTop, scrollHeight, clientHeight}) => [scrollTop, scrollHeight - clientHeight])"
+        "(document.getElementById('guideline'))"
+    )
+    assert hidden > 0
+    assert top == 0
+
+
 def test_undo_gives_the_answer_back(serve: Serve) -> None:
     served = serve("ranked", items=1)
     page = served.worker()

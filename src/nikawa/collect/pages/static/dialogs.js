@@ -10,6 +10,7 @@ export function open(name) {
   if (dialog.open) return;
   if (name === "report") { byId("report-form").reset(); byId("send-report").disabled = true; }
   dialog.showModal(); // the browser keeps the focus inside, and gives it back
+  dialog.scrollTop = 0; // a long guideline opens at its start, although the focus is on the button below it
 }
 
 export function wireDialogs(report) {
