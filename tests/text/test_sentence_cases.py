@@ -1,7 +1,7 @@
 """Sentence splitting on judged paragraphs: tests/cases/sentences.jsonl, written for this test.
 
 The part `tuning` was read while the rules were written; the part `held` was only scored.
-`fresh` was written after the first scores of `held`. `given` are cases that another reader wrote and judged.
+`fresh` was written after the first scores of `held`, `later` in five rounds after those of `fresh`. `given` are cases that another reader wrote and judged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from nikawa.text import sentences
 
 CASES = Path(__file__).parents[1] / "cases" / "sentences.jsonl"
-EXACT = {"given": 0.97, "tuning": 0.98, "held": 0.97, "fresh": 0.97}
+EXACT = {"given": 0.97, "tuning": 0.98, "held": 0.97, "fresh": 0.97, "later": 0.98}
 """Least share of paragraphs that are split exactly as judged."""
 
 

@@ -2,7 +2,8 @@
 
 。 ends one; ！ and ？ do unless a quotation goes on (すごい！と叫んだ); ． and . do after Japanese (である．次に) but
 not in numbers and names; an ellipsis does only before a space. Laughter and emoji end a sentence
-after a final form and stay with it. 「…。」 followed by a particle goes on.
+after a final form and stay with it; so do a space after a polite form and a drawn-out vowel
+(そうだね〜また). 「…。」 followed by a particle goes on.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ _ASIDE = f"[（(]{_LAUGHED}[）)]"
 _EYES = r"\^＾∀ωДд▽∇´｀;；_＿><＞＜≧≦TＴ*＊°"
 _FACE = rf"(?=[^（）()]{{0,11}}[{_EYES}])[{_EYES}`oOｏＯ0・･￣ー皿艸\-‐'゜ﾟ.．≡=＝｡。, 　]{{2,12}}[）)][/／ﾉノ♪☆]*"
 """The rest of a face such as (^o^)/ after its opening bracket."""
-_NOT_LAUGHING = "(?![いうえおっわみ顔声話劇止納点覧])"
+_NOT_LAUGHING = "(?![いうえおっわ顔声話劇止納点覧]|み[をがはにもで、。])"
 """After 笑 as a remark: not the verb, not a compound."""
-_TAIL = rf"(?:[{_STOPS}…‥〜～~{EMOJI}]|{_ASIDE}|[（(]{_FACE}|[wｗ]+(?![A-Za-z0-9])|(?<=[！？!?])笑+{_NOT_LAUGHING})*"
+_TAIL = rf"(?:[{_STOPS}…‥〜～~{EMOJI}]|{_ASIDE}|[＼\\\\]?[（(]{_FACE}|[wｗ]+(?![A-Za-z0-9])|(?<=[！？!?])笑+{_NOT_LAUGHING})*"
 _OPENING, _CLOSING = '「『（(［[【〈《〔“｢"', '」』）)］]】〉》〕”｣"'
 _BRACKETS = re.escape(_OPENING + _CLOSING)
 # One class first, so that the search skips to it at the speed of C; what may follow depends on it.
 _EVENTS = re.compile(
-    rf"[{_STOPS}.．…‥・wｗ笑{EMOJI}\n{_BRACKETS}](?:"
-    rf"(?<=[{_STOPS}]){_TAIL}|(?<=[.．…‥])[.．…‥]*|(?<=・)・+|(?<=[wｗ])[wｗ]+(?![A-Za-z0-9])|(?<=[たすいるだねよわぞんー〜～]笑)笑*{_NOT_LAUGHING}|(?<=[{EMOJI}])[{EMOJI}]*"
-    rf"|(?<=[（(])(?:{_LAUGHED}[）)][wｗ]*|{_FACE})|(?<=[{_BRACKETS}])|(?<=\n)\s*)"
+    rf"[{_STOPS}.．…‥・wｗ笑〜～~ \u3000{EMOJI}\n{_BRACKETS}](?:"
+    rf"(?<=[{_STOPS}]){_TAIL}|(?<=[.．…‥])[.．…‥]*|(?<=・)・+|(?<=[wｗ])[wｗ]+(?![A-Za-z0-9])|(?<=[ぁ-んー][wｗ])(?![A-Za-z0-9])|(?<=[たすいるだねよわぞんー〜～]笑)笑*{_NOT_LAUGHING}|(?<=[たすいるだねよなわぞんー〜～][苦爆]笑){_NOT_LAUGHING}|(?<=[{EMOJI}])[{EMOJI}]*"
+    rf"|(?<=[（(])(?:{_LAUGHED}[）)][wｗ]*|{_FACE})|(?<=[{_BRACKETS}])|(?<=\n)\s*"
+    # long vowels and spaces, only after what may be a final form
+    r"|(?<=[すただいるんねよなわぞか][〜～~])[〜～~]*|(?<=[すたんいうねよかわ！？][ \u3000]))"
 )
 _PAIRS = dict(zip(_OPENING, _CLOSING, strict=True))
 """Opening bracket or quote to its closing one."""
@@ -37,7 +40,7 @@ _GOES_ON = re.compile(
     r"\s*(?:と(?!ても|にかく|りあえず|ころで)|は(?![いぁじやっ])|が(?!ん|っ)|に(?!ほん|ゃ)|の(?!んびり)"
     r"|で(?!も|き|しょ)|も(?!う|っと|し|の|ち)|や(?![っばるらめ])|へ(?!え|ぇ|ー)|か(?![わなっ])"
     r"|[を、，,。｡．！？!?…）)」』ー]|って|など|だ(?!から|けど|って)|です|から|まで|より|ば[か]?り"
-    r"|な(?:の|ん(?![でてか])|ら|ど)|みたい|らし|風|的|または|あるいは|もしくは|および|及び)"
+    r"|な(?:の|ん(?![でてか])|ら|ど)|みたい|らし|風(?=[のなにだで])|的(?=[なにで])|または|あるいは|もしくは|および|及び)"
 )
 _PARTICLE = r"[をのは](?=[一-龠ァ-ヶA-Za-zＡ-Ｚａ-ｚ])"
 """A particle before a word begins no sentence: the mark belongs to a name (モーニング娘。のライブ)."""
@@ -50,7 +53,7 @@ _QUOTED = re.compile(
     rf"|(?:[^。｡！？!?\n「」『』（）()、，\s]{{1,18}}[！？!?]+){{1,4}}(?:って|などと|なんて|{_TO})"
 )
 # 「行くの？」「行かない。」と言い合う
-_QUOTES_IN_ROW = re.compile(r"(?:「[^「」\n]{0,12}」){1,4}(?:と(?!は)|って|など)")
+_QUOTES_IN_ROW = re.compile(r"(?:「[^「」\n]{0,12}」){1,4}(?:と(?!は)|って|など|を|の(?=[一-龠]))")
 _SPEAKER_ACTS = re.compile(r"[^。｡！？!?\n「」、]{1,12}?[がは]")
 _REPORTED = re.compile(
     r"[^。｡！？!?\n「」]{0,60}?(?:いっ[たて]|いいまし|うな[っり]|わめ|聞[いきく]|言[っうい]|尋ね|訊|問[いう]|叫[びんぶ]"
@@ -60,13 +63,35 @@ _REPORTED = re.compile(
 _QUERY = re.compile(r"[A-Za-z0-9_.%-]*[=&/]")
 _STRAY_CLOSE = re.compile(r"[」』）)］\]】〉》〕”｣’]*")
 _NAMES = re.compile(
-    "つのだ☆ひろ|らき☆すた|うたの☆プリンス|ハロー！プロジェクト|ラブライブ！"
-    "|(?:モーニング娘|ゲスの極み乙女)。(?=[のはがをにとも'’])"
+    "つのだ☆ひろ|らき☆すた|うたの☆プリンス|遊☆戯☆王|ハロー[！!]プロジェクト|ラブライブ[！!]|ハイキュー[！!]{2}"
+    "|Hey[！!] ?Say[！!] ?JUMP|アイカツ[！!]|踊る[！!]さんま御殿[！!]{2}|BanG Dream[！!]"
+    "|(?:モーニング娘|モー娘|ゲスの極み乙女|君の名は)。(?=[のはがをにとも'’])"
 )
 """Names with a mark in them."""
 MAX_NAME_CHARS = 12
 _FINAL = frozenset("たすいうくぐつぬぶむるだねよなわぞさんまかせえれけっッーあ。！？!?…〜～笑)）")
 """Last characters of final forms, after which laughter or an emoji ends a sentence."""
+_NOMINAL = re.compile(
+    "(?:最高|最悪|好き|嫌い|無理|残念|感動|感激|感謝|幸せ|素敵|綺麗|きれい|上手|下手|大変|楽しみ|お疲れ様|お疲れさま|おめでとう|ありがとう|おやすみ"
+    "|完了|終了|確定|決定|合格|優勝|完敗|満足|天才|爆笑|号泣|元気|大丈夫|了解|同感|納得|安心|感無量|反省|後悔|限界|完璧|絶品|美味|至福|仕事|帰宅|到着)$"
+)
+"""Nouns that are predicates by themselves, before laughter or an emoji."""
+_POLITE = re.compile(
+    "(?:です|ます|でした|ました|ません|ましょう|でしょう|ください|下さい)(?:か|ね|よ|よね|わ|けど)?$"
+)
+"""Polite final forms. A space after one ends a sentence."""
+_DRAWN_OUT = re.compile(
+    "(?:(?:です|ます|でした|ました|ません|ましょう|でしょう|ください)(?:か|ね|よ|よね|わ|な)?|[だたいる](?:ね|よ|な|わ|ぞ|よね))$"
+)
+"""Final forms after which a drawn-out vowel ends a sentence (そうだね〜また今度)."""
+_JAPANESE = re.compile(r"\s*[ぁ-んァ-ヶ一-龠]")
+_QUOTED_VERB = re.compile("と(?:思|言|い[うっ]|叫|つぶや|呟|考え)")
+_NEW_CLAUSE = re.compile(
+    "[^。｡！？!?、，\n（）()「」]{1,8}?(?:は|が|も)(?=[…、，]|[ぁ-ん一-龠ァ-ヶ])"
+)
+MAX_CLAUSE_CHARS = 40
+_AFTER_TOPIC = re.compile("[^\n]*(?:[はもがてで、]|たら)[^\n]*[一-龠ァ-ヶ]$")
+"""A clause that ends with a noun."""
 _YAHOO = ("Yahoo", "ヤフー")
 
 
@@ -74,10 +99,11 @@ def find_end(text: str, start: int, mark: re.Match[str]) -> int:
     """Where the sentence that begins at `start` ends by this mark, or -1 where it goes on."""
     at, end = mark.span()
     first = text[at]
-    if first in "☆！。" and is_in_name(text, start, at):
+    if first in "☆！!。" and is_in_name(text, start, at):
         return -1
     if first in "。｡":
-        return -1 if _IN_NAME.match(text, end) else _skip_closers(text, end)
+        goes_on = _IN_NAME.match(text, end) or (end - at > 1 and _QUOTED_VERB.match(text, end))
+        return -1 if goes_on else _skip_closers(text, end)
     if first in "！？!?‼⁇⁈⁉":
         if text.endswith(_YAHOO, start, at) or _QUOTED.match(text, end):
             return -1
@@ -94,11 +120,21 @@ def find_end(text: str, start: int, mark: re.Match[str]) -> int:
         return end if text[end : end + 1].isspace() else -1
     if end - at == 1 and first in _BRACKETS:
         return -1
+    if first in " \u3000〜～~":
+        form = _POLITE if first in " \u3000" else _DRAWN_OUT
+        is_end = form.search(text, max(start, at - 8), at) and _JAPANESE.match(text, end)
+        return end if is_end and not _GOES_ON.match(text, end) else -1
     # Laughter, emoji and （笑） end a sentence after a final form, unless a particle or a mark follows.
     before = text[at - 1]
     if first in "（(" and before in "＼\\m" and at - 1 > start:  # the arms of a face
         before = text[at - 2]
+    if first == "笑" and before in "苦爆":
+        before = text[at - 2]
     is_final = before in _FINAL or (before == "草" and first in "wｗ")
+    is_final = is_final or bool(_NOMINAL.search(text, max(start, at - 6), at))
+    if not is_final and _AFTER_TOPIC.match(text, max(start, at - MAX_CLAUSE_CHARS), at):
+        # 感動（泣）味は普通: a clause with its own topic follows
+        is_final = bool(_NEW_CLAUSE.match(text, end))
     if at <= start or not is_final or end == len(text):
         return -1
     return -1 if _GOES_ON.match(text, end) else end

@@ -24,16 +24,17 @@ _PAIRS = dict(zip(_OPENING, _CLOSING, strict=True))
 _QUOTES = "“‘「『\"'"
 
 _TAIL = re.compile(
-    rf"[~;^]*(?:{_LAUGH}|[{EMOJI}])*[”’」』）)］\]】〉》]*(?: (?:{_LAUGH}+|\^\^|[{EMOJI}]+)(?=\s|$|[{EMOJI}]))?"
+    rf"[~;^]*(?:{_LAUGH}|[{EMOJI}]|\[\d{{1,3}}\])*[”’」』）)］\]】〉》]*(?: (?:{_LAUGH}+|\^\^|[{EMOJI}]+)(?=\s|$|[{EMOJI}]))?"
 )
 _QUOTED = re.compile(
-    r",|이?라(?:고|는|며|면|던|기|니|[ ,])|이?란[ ,]|하(?:고|며|는|면서)|고[ ,]|며[ ,]|는[ ,]|[은을를가과와의도]\s"
+    r",|이?라(?:고|는|며|면|던|기|니|[ ,])|이?란[ ,]|하(?:고|며|는|면서)|고[ ,]|며[ ,]|는[ ,]|[은을를가과와의도에로]\s"
+    r"|에[서게]\s|으로\s|까지\s|부터\s|보다\s|처럼\s|이 아니|이?다[. ]|입니다|이에요|인\s"
 )
 _QUOTED_APART = re.compile(
-    r"\s+(?:이?라(?:고|는|며|면|던)|라\s|이?란\s|하(?:고|며|는|면서|였|자|다가)|했|고\s|며\s|등\s|같은|처럼|말했|말한|말하|외[쳤치]|물었|답했)"
+    r"\s+(?:이?라(?:고|는|며|면|던)|라\s|이?란\s|하(?:고|며|는|면서|였|자|다가|던|더니|기에|길래|시며|시면|시고|시는|신\s|셨)|했|(?:소리|외침|비명|구호|함성|한마디)[가이는은를을에도]|소리[치쳤]|속삭|중얼|대답[하했]|되물|고\s|며\s|등\s|같은|처럼|말했|말한|말하|외[쳤치]|물었|답했)"
 )
 _CRIES_QUOTED = re.compile(
-    r"(?: ?[^.!?\n\"'“”‘’]{1,15}[!?]+){0,3} (?:하(?:고|며|는|면서|던|기에)|라(?:고|는|며|면서|던)|이?라는|이?란|등)(?:\s|$)"
+    r"(?: ?[^.!?\n\"'“”‘’]{1,15}[!?]+){0,3} (?:하(?:고|며|는|면서|던|기에)|라(?:고|는|며|면서|던)|이?라는|이?란|등)(?:\s|$)| 입니다"
 )
 """Cries that a verb takes up: 왜? 어째서? 하는 의문."""
 _REPORTED = re.compile(
@@ -51,9 +52,13 @@ _LIST_MARKS = frozenset("가나다라마바사ㄱㄴㄷㄹㅁㅂㅅ")
 """What numbers the items of a list: 가. 나. 다."""
 _AMOUNT = re.compile(r"(?:\d:\d\d|\d,\d{3}|(?<![\d.])\d+\.\d+)$")
 _AFTER_AMOUNT = re.compile(r"\s+[가-힣(\"'“‘]")
+_PLAIN_NUMBER = re.compile(r"(?:\d-\d{1,4}|[가-힣] (?:\d{3}|\d{5,}))$")
+"""A telephone number or the number of a house, which is no date and numbers no list."""
+_AFTER_NUMBER = re.compile(r"\s+[가-힣]{2}")
 _LATIN_WORD = re.compile(r"[A-Za-z.]+$")
 _ABBREVIATION = re.compile(
-    "mr|mrs|ms|dr|prof|st|vs|etc|no|vol|fig|inc|ltd|co|corp|jr|sr|ph|cf|pp|ed|al"
+    "mr|mrs|ms|dr|prof|st|vs|etc|nos?|vols?|figs?|inc|ltd|co|corp|jr|sr|ph|cf|pp|eds?|al|ver|rev|gen|sgt|lt|capt|col|gov|sen|rep|hon"
+    "|mt|ave|blvd|dept|univ|approx|ch|chap|art|op|viz|ex|eq|tel|feat|ft|bros|messrs|mme|mlle"
 )
 
 
@@ -81,7 +86,8 @@ def find_end(text: str, start: int, mark: re.Match[str]) -> int:
         return _add_tail(text, end)
     if run == ".":
         return find_end_at_stop(text, start, at, end)
-    if before not in _FINAL or _QUOTED.match(text, end):  # an ellipsis
+    is_connective = text.endswith("니까", start, at) and text[at - 3] not in "습입합됩갑옵"
+    if before not in _FINAL or is_connective or _QUOTED.match(text, end):  # an ellipsis
         return -1
     return _add_tail(text, end) if _is_gap(text, end) or _is_hangul(text[end]) else -1
 
@@ -109,7 +115,9 @@ def find_end_at_stop(text: str, start: int, at: int, end: int) -> int:
     before = text[at - 1]
     if before.isdigit():
         is_amount = _AMOUNT.search(text, max(start, at - 12), at) and _AFTER_AMOUNT.match(text, end)
-        return end if is_amount else -1
+        is_address = _PLAIN_NUMBER.search(text, max(start + 1, at - 12), at)
+        is_end = is_amount or (is_address and _AFTER_NUMBER.match(text, end))
+        return end if is_end else -1
     if before.isascii() and before.isalpha():
         latin = _LATIN_WORD.search(text, max(start, at - 12), at)
         word = latin.group().lower() if latin else ""
