@@ -166,6 +166,29 @@ def test_korean_shapes() -> None:
                     assert found in right, text
 
 
+def test_korean_names_are_one_token() -> None:
+    """Parts of a name would go with the templates in which Kiwi cuts it, and so with their labels."""
+    from nikawa.text import analyser
+    from nikawa.text.conjugation_ko import attach
+
+    analyse = analyser("kiwi", cache=0).analyse
+    for agent in load_pack_lexicon(pack("temporal-ko")).agents:
+        for text in (
+            f"{attach(agent, '은/는')} 보고서를 읽었다.",
+            f"{attach(agent, '이/가')} 공원까지 걸어간 것은 어제이다.",
+        ):
+            assert analyse(text)[0].form == agent, text
+
+
+def test_lengths_of_time_are_even_in_korean() -> None:
+    """Numbers of years, months, days and hours go with every label equally often."""
+    lengths: Counter[str] = Counter()
+    for cell in pack("temporal-ko").cells("train"):
+        slots = {slot for slot in cell.template.slots.values() if slot.kind == "interval"}
+        lengths[cell.label] += cell.weight * len(slots)
+    assert min(lengths.values()) > 0.985 * max(lengths.values())
+
+
 @pytest.mark.parametrize("name", ["jamp", "temporal-ja"])
 def test_the_authors_splits_are_the_same_rules(name: str) -> None:
     import tomllib
