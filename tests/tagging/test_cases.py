@@ -2,6 +2,7 @@
 
 The part `tuning` was read while the packs were written; the part `held` was only scored.
 `fresh` was written after the first scores of `held`. `given` are cases that another reader wrote and judged.
+Each `round-N` was written before the packs were changed after the round before; docs/tags.md has the first scores.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from nikawa.tagging import find_pack, tagger
 from nikawa.text import analyser
 
 CASES = Path(__file__).parents[1] / "cases" / "tags.jsonl"
-EXACT = {"given": 0.97, "tuning": 0.98, "held": 0.96, "fresh": 0.95}
+EXACT = {
+    "given": 0.97,
+    "tuning": 0.98,
+    "held": 0.96,
+    "fresh": 0.95,
+    "round-1": 0.98,
+    "round-2": 0.98,
+    "round-3": 0.98,
+}
 """Least share of sentences whose tags are exactly the judged ones."""
 
 
