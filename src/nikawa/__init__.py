@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nikawa.api import analyse as analyse
     from nikawa.api import clean as clean
     from nikawa.api import compare as compare
+    from nikawa.api import export as export
     from nikawa.api import generate as generate
     from nikawa.api import hide_labels as hide_labels
     from nikawa.api import import_table as import_table
@@ -57,6 +58,7 @@ _FUNCTIONS = (
     "analyse",
     "clean",
     "compare",
+    "export",
     "generate",
     "hide_labels",
     "import_table",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanOptions, CleanReport
     from nikawa.cleaning.toxicity import Scorer as ToxicityScorer
     from nikawa.datasets.import_table import ImportOptions, ImportReport
+    from nikawa.exchange.job import ToolOptions, ToolReport
     from nikawa.generation.job import GenerateOptions, GenerateReport
     from nikawa.models.base import Predictor
     from nikawa.objects import CallFiles
@@ -454,6 +455,61 @@ def hide_labels(
 
     with open_call("hide_labels", HideOptions, options) as files:
         return hide(files.dataset(dataset), Path(out), Path(keys), data=data, options=options)
+
+
+@check_arguments
+def export(
+    dataset: Any,
+    to: str,
+    out: Path | str,
+    *,
+    data: Path | None = None,
+    tool_version: str | None = None,
+    split: str | None = None,
+    shots: int | None = None,
+    seed: int | None = None,
+    prompt: Path | str | None = None,
+    overwrite: bool | None = None,
+    options: ToolOptions | None = None,
+) -> ToolReport | None:
+    """Write a dataset to the folder `out`: as tasks of a tool that runs models, or in another format.
+
+    `to` is a tool (`lm-eval`, `flexeval`, `inspect`, `lighteval`, `llm-jp-eval`) or a format (`jsonl`, `parquet`, `hf`, `croissant`).
+    For a tool, the folder contains the data, the tasks, the official metrics and a README with the command to run; `shots` few-shot
+    examples are drawn from train by `seed`; the report lists the tasks. A format returns None. Hidden labels are left out.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     report = export("mini-ja-nli:test", "lm-eval", f"{folder}/nli", shots=2)
+    ...     report.tasks[0].name, report.tasks[0].items
+    ('nikawa_mini_ja_nli_test', 9)
+    """
+    from nikawa.datasets.export import FORMATS
+    from nikawa.datasets.export import export as write_format
+    from nikawa.exchange.job import ToolOptions, export_to_tool, load_for_export
+
+    with open_call("export", ToolOptions, options) as files:
+        name = files.task(dataset, data)
+        if to in FORMATS:
+            from nikawa.datasets.load import load as read
+            from nikawa.datasets.names import find_benchmark
+
+            benchmark = find_benchmark(name)
+            tasks = benchmark.tasks if benchmark is not None else ()
+            write_format(read(name, data=data), tasks, to, Path(out), overwrite=bool(overwrite))
+            return None
+        whole, tasks, named_split = load_for_export(name, data=data)
+        chosen = set_options(
+            options,
+            ToolOptions,
+            tool_version=tool_version,
+            split=split or named_split or None,
+            shots=shots,
+            seed=seed,
+            prompt=None if prompt is None else str(prompt),
+            overwrite=overwrite,
+        )
+        return export_to_tool(whole, tasks, to, Path(out), chosen)
 
 
 @check_arguments
@@ -1035,6 +1091,11 @@ def run(
     out: Path | str | None = None,
     data: Path | None = None,
     workers: int | None = None,
+    executor: str | None = None,
+    address: str | None = None,
+    cpus_per_run: float | None = None,
+    gpus_per_run: float | None = None,
+    memory_per_run: int | None = None,
 ) -> RunReport:
     """Run models on tasks: choose settings on dev if there is a choice, run each seed, and summarise.
 
@@ -1050,6 +1111,9 @@ def run(
 
     Runs use this process, one after the other. `workers` is the number of parallel runs (0: one per CPU). With more than one, a
     script needs `if __name__ == "__main__":`. For all settings, pass a `RunRequest` instead of models.
+
+    `executor="ray"` runs on a Ray cluster: `address` is HOST:PORT or `auto`, and `cpus_per_run`, `gpus_per_run` and
+    `memory_per_run` (bytes) say what each run takes of it. `workers` then limits the runs at a time.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -1073,17 +1137,25 @@ def run(
     if isinstance(tasks, RunOptions):  # the second argument before there were tasks
         tasks, options = None, tasks
     folder = None if out is None else Path(out)
+    where = {
+        "workers": workers,
+        "executor": executor,
+        "address": address,
+        "cpus_per_run": cpus_per_run,
+        "gpus_per_run": gpus_per_run,
+        "memory_per_run": memory_per_run,
+    }
     if isinstance(models, RunRequest):
-        return run(models, set_options(options, RunOptions, out=folder, data=data, workers=workers))
+        return run(models, set_options(options, RunOptions, out=folder, data=data, **where))
     if tasks is None:
         raise BadInput("the task is missing", cure='pass tasks="jnli", for example, or a dataset')
-    if options is None and workers is None:
-        workers = 1
-    chosen = set_options(options, RunOptions, out=folder, data=data, workers=workers)
+    if options is None and workers is None and executor is None:
+        where["workers"] = 1
+    chosen = set_options(options, RunOptions, out=folder, data=data, **where)
     names, objects = sort_models(models)
-    if objects and chosen.workers > 1:
+    if objects and (chosen.workers > 1 or executor not in (None, "here")):
         what = "models in memory run in this process, one after the other"
-        raise BadInput(what, cure="leave out workers=")
+        raise BadInput(what, cure="leave out workers= and executor=")
     if objects:
         chosen = replace(chosen, workers=1, executor="here")
     with open_call("run", RunOptions, options) as files, lend_objects(objects):

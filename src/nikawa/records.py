@@ -277,6 +277,17 @@ class Dataset(Record, frozen=True, kw_only=True):
         """
         import_module("nikawa.objects").save_dataset(self, path, overwrite=overwrite)
 
+    def export(self, to: str, out: Path | str, **settings: Any) -> Any:
+        """Write the dataset as tasks of a tool that runs models, or in another format: see `nikawa.export`.
+
+        >>> import nikawa as nk
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     len(nk.load("mini-ja").export("inspect", f"{folder}/mini", split="test").tasks)
+        5
+        """
+        return import_module("nikawa.api").export(self, to, out, **settings)
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per example: split, id, inputs and gold under their own names, metadata as `meta_…`.
 

@@ -246,6 +246,7 @@ def test_every_function_works_twice_after_everything_was_imported(
         "report": lambda: nk.report(runs, out=tmp_path / "page", overwrite=True),
         "score_versions": lambda: nk.score_versions("jnli", {"0": "neutral"}, data=releases),
         "import_table": lambda: nk.import_table(table, tmp_path / f"table-{next(count)}"),
+        "export": lambda: nk.export("mini-ja:dev", "inspect", tmp_path / f"tasks-{next(count)}"),
         "hide_labels": lambda: nk.hide_labels(
             "mini-ja",
             tmp_path / f"public-{next(count)}",

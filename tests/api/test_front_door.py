@@ -16,6 +16,7 @@ FUNCTIONS = {
     "analyse",
     "clean",
     "compare",
+    "export",
     "generate",
     "hide_labels",
     "import_table",

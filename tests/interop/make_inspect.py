@@ -24,6 +24,8 @@ from tests.interop.environments import FOLDER, ROOT, ensure_data_folder, ensure_
 from tests.interop.log_items import rows_of
 
 VERSION = "0.3.285"
+REQUIREMENTS = (f"inspect_ai=={VERSION}", "openai")
+"""What runs of inspect need here; openai is the client of the chat server."""
 WORDS_JA = {"entailment": "含意", "contradiction": "矛盾", "neutral": "中立"}
 WORDS_KO = {"entailment": "함의", "contradiction": "모순", "neutral": "중립"}
 TOPICS = ["정치", "경제", "사회", "생활문화", "세계", "IT과학", "스포츠"]
@@ -232,7 +234,7 @@ def make_logs(out: Path) -> None:
 def main() -> None:
     """Install inspect, run it, and keep its logs without what machines and runs differ in."""
     folder = ensure_data_folder("inspect")
-    python = ensure_environment("inspect", f"inspect_ai=={VERSION}") / "python"
+    python = ensure_environment("inspect", *REQUIREMENTS) / "python"
     out = FOLDER / "inspect_out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()

@@ -254,6 +254,8 @@ def _format_cell(cell: Any) -> str:
 
 
 FORMATS = ("parquet", "jsonl", "hf", "croissant")
+TOOLS = ("lm-eval", "inspect")
+"""Tools of `nikawa data export --to`; `tests/exchange` compares the list with what is registered."""
 Name = Annotated[
     str,
     typer.Argument(
@@ -458,18 +460,52 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            help="parquet, jsonl, hf or croissant.", autocompletion=complete_from(*FORMATS)
+            help="A format (parquet, jsonl, hf, croissant) or a tool that runs models (lm-eval, flexeval, inspect, lighteval, llm-jp-eval).",
+            autocompletion=complete_from(*FORMATS, *TOOLS),
         ),
     ],
     out: OutFolder,
+    tool_version: Annotated[
+        str | None,
+        typer.Option(
+            help="The version of the tool to write for; default: the newest that was tried."
+        ),
+    ] = None,
+    shots: Annotated[
+        int | None,
+        typer.Option(help="For tools: few-shot examples from train; default: 0.", min=0),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="For tools: seed for the few-shot examples; default: 0.")
+    ] = None,
+    prompt: Annotated[
+        Path | None,
+        typer.Option(
+            help="For tools: a prompt file to use instead of the one that comes with Nikawa."
+        ),
+    ] = None,
     data: Data = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a copy in a format that other tools read."""
+    """Write a copy in a format that other tools read, or as tasks of a tool that runs models."""
     from itertools import chain
 
+    own = {
+        "tool_version": tool_version,
+        "shots": shots,
+        "seed": seed,
+        "prompt": None if prompt is None else str(prompt),
+    }
+    if to not in FORMATS:
+        settings = {key: value for key, value in own.items() if value is not None}
+        export_for_tool(name, to, out, data, {**settings, "overwrite": overwrite}, quiet, json)
+        return
+    for key, value in own.items():
+        if value is not None:
+            option = f"--{key.replace('_', '-')}"
+            raise BadInput(f"{option} is for tools, and {to} is a format", cure=f"omit {option}")
     from nikawa.checks.giveaways import find_open_giveaways
     from nikawa.datasets.export import export as run
     from nikawa.datasets.hidden import refuse_label_loss
@@ -503,6 +539,38 @@ def export(
         for giveaway in giveaways:
             where = f"{giveaway.field} in {giveaway.split}"
             echo(f"warning: {where} gives labels away: {giveaway.what}", err=True)
+
+
+def export_for_tool(
+    name: str,
+    to: str,
+    out: Path,
+    data: Path | None,
+    settings: dict[str, Any],
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Write a dataset as tasks of a tool, and print what can be run and what the tool cannot express."""
+    from nikawa import api
+    from nikawa.exchange.job import ToolOptions
+
+    with status(f"exporting {name}", quiet):
+        report = api.export(name, to, out, data=data, options=ToolOptions(**settings))
+    assert report is not None, "a tool gives a report"
+    if json:
+        print_json(report)
+        return
+    for task, reason in report.skipped.items():
+        echo(f"warning: {task} was not exported: {reason}", err=True)
+    if quiet:
+        return
+    rows = [
+        (one.name, one.task, one.split, one.items, "hidden" if one.hidden else "")
+        for one in report.tasks
+    ]
+    columns = (f"task in {to}", "task", "split", "items", "labels")
+    print_table(columns, rows)
+    echo(f"written to {out} for {to} {report.tool_version}; README.md has the command to run it")
 
 
 def import_file(

@@ -81,6 +81,8 @@ class RawAnswer(NamedTuple):
     unfit: UnfitAnswer | None = None
     """Why the example is ambiguous; the answers are refused unless they belong to another
     split."""
+    offer: Any = None
+    """What the prompt offered (`readings.Offer`), where the log of an exported task says so."""
 
 
 @dataclass(frozen=True)

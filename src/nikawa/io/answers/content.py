@@ -67,6 +67,8 @@ class LogSample(NamedTuple):
     """What the answer is read from; small, since undecided samples are kept until the end."""
     prompt: tuple[str, ...] = ()
     """What the model was asked with, for samples whose segments hold no example."""
+    offer: Any = None
+    """What the prompt offered (`readings.Offer`), where the sample is of an exported task."""
 
 
 class SampleMatch(NamedTuple):
@@ -83,6 +85,7 @@ class SampleMatch(NamedTuple):
         if self.example is not None:
             more["id"] = self.example.id
         own = {"unfit": self.unfit, "confirmed": self.is_confirmed, "order": self.sample.order}
+        own["offer"] = self.sample.offer
         return RawAnswer(place=self.sample.place, answer=answer, **{"id": None, **own, **more})
 
 

@@ -15,8 +15,9 @@ from nikawa.io.answers.content import (
     list_fields,
     list_texts,
 )
-from nikawa.io.answers.logs import find_choices, place_unit, read_samples
+from nikawa.io.answers.logs import find_choices, find_offer, name_keys, place_unit, read_samples
 from nikawa.io.answers.reader import make_label_reader
+from nikawa.io.answers.readings import Offer
 from nikawa.io.answers.scores import to_float
 from nikawa.records import Example
 
@@ -46,8 +47,11 @@ def read_outputs(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
                 raise problem.at(path, place_unit(path), place) from None
 
     for match in SampleMatcher(target, by_order=True).match(list_samples()):
-        answer, scores, why = choose_answer(match.sample.payload, target, match.example)
-        yield match.make_answer(answer, scores=scores, why=why)
+        output, offer = match.sample.payload, match.sample.offer
+        answer, scores, why = choose_answer(output, target, match.example, offer)
+        # likelihoods give the answer itself, not a reply to the prompt
+        own = {"offer": None} if output.chances else {}
+        yield match.make_answer(answer, scores=scores, why=why, **own)
 
 
 def make_sample(row: Mapping[str, Any], place: int, order: int, target: Target) -> LogSample:
@@ -71,6 +75,7 @@ def make_sample(row: Mapping[str, Any], place: int, order: int, target: Target) 
         order,
         output,
         (*prompt, *list_texts(messages)),
+        find_offer(fields),
     )
 
 
@@ -99,7 +104,7 @@ def read_choices(row: Mapping[str, Any]) -> Output:
 
 
 def choose_answer(
-    output: Output, target: Target, example: Example | None
+    output: Output, target: Target, example: Example | None, offer: Offer | None = None
 ) -> tuple[Any, dict[str, float] | None, str | None]:
     """Return the answer, the scores, and the reason for a missing answer; for choices, the most likely is the answer,
     and all are scores.
@@ -109,7 +114,10 @@ def choose_answer(
     chances, texts = output.chances, output.choices
     top = max(range(len(chances)), key=chances.__getitem__)
     answer: Any = texts[top]
-    if target.task.kind == "choice":
+    if keyed := name_keys(texts, target.task, offer):
+        answer = int(keyed[top]) if target.task.kind == "choice" else keyed[top]
+        names, has_names = keyed, True
+    elif target.task.kind == "choice":
         places = find_choices(texts, example) or list(range(len(texts)))
         answer, names, has_names = places[top], [str(place) for place in places], True
     else:

@@ -34,7 +34,7 @@ from nikawa.io.answers.content import (
     list_fields,
     list_texts,
 )
-from nikawa.io.answers.logs import LogVariant, find_choices
+from nikawa.io.answers.logs import LogVariant, find_choices, find_offer
 from nikawa.io.answers.parse import Parser, make_parser
 from nikawa.io.json import decode_json, read_json
 from nikawa.io.limits import read_limits, write_size
@@ -181,7 +181,10 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
     reader = ReplyReader(target)
     for match in SampleMatcher(target, by_order=False).match(list_samples()):
         reply: Reply = match.sample.payload
-        answer, why = reader.read(reply, match.example)
+        if match.sample.offer is None:
+            answer, why = reader.read(reply, match.example)
+        else:  # an exported task: the reply is read as the prompt asks for it
+            answer, why = reply.completion, reply.why
         name = f"sample {match.sample.number or match.sample.own_id}"
         yield match.make_answer(answer, id=name, raw=reply.completion, why=why)
     if not count:
@@ -222,6 +225,7 @@ def make_sample(row: Mapping[str, Any], place: int, target: Target) -> LogSample
         own_id if is_number else None,
         own - 1 if isinstance(own, int) and is_number else None,
         reply,
+        offer=find_offer(fields),
     )
 
 

@@ -24,9 +24,17 @@ from nikawa.io.answers.content import (
     list_fields,
     list_texts,
 )
-from nikawa.io.answers.logs import LogVariant, find_choices, place_unit, read_samples
+from nikawa.io.answers.logs import (
+    LogVariant,
+    find_choices,
+    find_offer,
+    name_keys,
+    place_unit,
+    read_samples,
+)
 from nikawa.io.answers.parse import best_label
 from nikawa.io.answers.reader import make_label_reader
+from nikawa.io.answers.readings import Offer
 from nikawa.records import Example
 
 NAME = "lm-eval"
@@ -59,8 +67,11 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
                 raise problem.at(path, place_unit(path), place) from None
 
     for match in SampleMatcher(target, by_order=True).match(list_samples()):
-        answer, scores = choose_answer(match.sample.payload, target, match.example)
-        yield match.make_answer(answer, scores=scores)
+        responses, offer = match.sample.payload, match.sample.offer
+        answer, scores = choose_answer(responses, target, match.example, offer)
+        # likelihoods give the answer itself, not a reply to the prompt
+        own = {"offer": None} if responses.chances else {}
+        yield match.make_answer(answer, scores=scores, **own)
     variant.check()
 
 
@@ -87,6 +98,7 @@ def make_sample(row: Mapping[str, Any], place: int, target: Target) -> LogSample
         order,
         read_responses(row),
         tuple(list_texts(first)),
+        find_offer(fields),
     )
 
 
@@ -114,13 +126,14 @@ def read_responses(row: Mapping[str, Any]) -> Responses:
 
 
 def choose_answer(
-    responses: Responses, target: Target, example: Example | None
+    responses: Responses, target: Target, example: Example | None, offer: Offer | None = None
 ) -> tuple[Any, dict[str, float] | None]:
     """The answer, and where the responses are likelihoods of choices, their scores."""
     chances = responses.chances
     if not chances:
         return responses.text, None
-    names = name_choices(responses, target, example)
+    names = name_keys(responses.continuations, target.task, offer)
+    names = names or name_choices(responses, target, example)
     if names is None:
         return None, None
     scores: dict[str, float] = {}

@@ -5,8 +5,9 @@ variants, likelihoods of choices.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from shlex import quote
 from typing import Any, cast
@@ -16,10 +17,14 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.answers.base import UnfitAnswer
 from nikawa.io.answers.content import fold_content
+from nikawa.io.answers.readings import Offer, make_offer
 from nikawa.io.json import decode_json, read_json
 from nikawa.io.limits import CHECKED_BYTES, refuse_large_json
 from nikawa.io.lines import decode_line, opening, read_plain_lines, refuse_long_line
-from nikawa.records import Example
+from nikawa.records import Example, Task
+
+NOTE, NOTE_VERSION = "nikawa", 1
+"""The field of an exported item (`nikawa data export --to TOOL`) that says what the prompt offered, and its version."""
 
 
 def read_samples(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -111,3 +116,34 @@ def find_choices(texts: Sequence[str], example: Example | None) -> list[int] | N
         return None
     places = [choices.index(text) for text in folded]
     return places if len(set(places)) == len(places) else None
+
+
+def find_offer(fields: Mapping[str, Any]) -> Offer | None:
+    """What the prompt of a sample offered, where the sample repeats an item that Nikawa exported."""
+    note = fields.get(NOTE)
+    return read_note(note) if isinstance(note, str) else None
+
+
+@lru_cache(maxsize=64)
+def read_note(text: str) -> Offer | None:
+    """The options in the note of an exported item; None for any other text under that name."""
+    with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        note = msgspec.json.decode(text)
+        if isinstance(note, dict) and isinstance(note.get("offer"), dict):
+            if note.get("export") != NOTE_VERSION:
+                what = f"is of an export of version {note.get('export')}, which is unknown here"
+                raise UnfitAnswer(what, "use the version of Nikawa that exported the task")
+            return make_offer(note["offer"])
+    return None
+
+
+def name_keys(texts: Sequence[Any], task: Task, offer: Offer | None) -> list[str] | None:
+    """The labels, or the places of choices, whose keys these texts are; None where they are not the offered keys in order."""
+    if offer is None or not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    keys = tuple(text.strip() for text in texts)
+    if keys != offer.keys[: len(keys)]:
+        return None
+    if task.kind == "choice":
+        return [str(place) for place in range(len(keys))]
+    return list(task.labels) if len(keys) == len(task.labels) else None

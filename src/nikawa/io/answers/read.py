@@ -25,7 +25,7 @@ from nikawa.io.answers.base import (
 from nikawa.io.answers.extract import check_expressions, read_extracts
 from nikawa.io.answers.parse import best_label, make_score_reader
 from nikawa.io.answers.reader import make_reader
-from nikawa.io.answers.readings import show_reading
+from nikawa.io.answers.readings import Offer, Reader, show_reading
 from nikawa.io.answers.recognise import find_form, recognise
 from nikawa.io.answers.structures import restore_tags
 from nikawa.records import Example, Prediction, Tagged, Task
@@ -225,6 +225,7 @@ class _Matching:
         indices = target.indices or (form.ordered and self.numbered_labels)
         self.parse = read_extracts(make_reader(target.task, indices=indices), self.extract)
         self.read_scores = make_score_reader(target.task, indices=indices)
+        self.offered: dict[int, tuple[Offer, Reader]] = {}
         self.path, self.form = path, form
         if form.log and target.indices:  # to a log an option names a variant
             target = Target(target.task, target.examples)
@@ -306,7 +307,8 @@ class _Matching:
         if value is None:
             why = given.why or NO_ANSWER
             return Prediction(example=example.id, scores=scores, raw=given.raw, why=why)
-        reading = self.parse(value, example)
+        parse = self.parse if given.offer is None else self._find_offered_reader(given.offer)
+        reading = parse(value, example)
         answer, why_not, raw = reading.answer, reading.why, given.raw
         if self.readings is not None:
             self.readings[example.id] = show_reading(example.id, value, reading)
@@ -316,6 +318,13 @@ class _Matching:
         if raw is None and (why_not is not None or (type(value) is str and value != answer)):
             raw = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         return Prediction(example=example.id, answer=answer, scores=scores, raw=raw, why=why_not)
+
+    def _find_offered_reader(self, offer: Offer) -> Reader:
+        """The reader of replies to a prompt that offered this; an offer is one object in a whole log."""
+        if id(offer) not in self.offered:
+            reader = make_reader(self.target.task, offer=offer)
+            self.offered[id(offer)] = offer, read_extracts(reader, self.extract)
+        return self.offered[id(offer)][1]
 
     def answers(self, form: str) -> Answers:
         """The result."""

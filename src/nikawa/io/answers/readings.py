@@ -74,3 +74,15 @@ class Offer:
     """The word that says there is no answer in the text; empty: it was not offered."""
     slots: tuple[str, ...] = ()
     """The slots of a dialogue; empty: any."""
+
+
+def make_offer(offer: Mapping[str, Any]) -> Offer:
+    """The options of a prompt, from the JSON in an exported task or in the log of its run."""
+    scale = offer.get("scale")
+    return Offer(
+        keys=tuple(offer.get("keys", ())),
+        words=offer.get("words", {}),
+        scale=(scale[0], scale[1]) if scale else None,
+        no_answer=offer.get("no_answer", ""),
+        slots=tuple(offer.get("slots", ())),
+    )

@@ -1,0 +1,1 @@
+"""One file per tool that Nikawa exports to; each declares a `Tool`."""

@@ -1,0 +1,172 @@
+"""`nikawa data export --to TOOL`: what is written, what is refused, and that the bytes depend on nothing but the input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from tests.interop.export_items import KINDS, write_dataset
+
+import nikawa as nk
+from nikawa.cli.data import TOOLS
+from nikawa.datasets.load import load, load_task
+from nikawa.exchange import export_tools
+from nikawa.models.chat.conversation import begin_conversation
+from nikawa.models.chat.settings import ChatSettings
+
+Nikawa = Callable[..., CompletedProcess[str]]
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_the_command_line_names_every_tool() -> None:
+    assert sorted(TOOLS) == sorted(export_tools())
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_same_bytes_every_time(tool: str, tmp_path: Path) -> None:
+    """In any folder and from a copy at another place; and a README with a command."""
+    shots = 2 if export_tools()[tool].takes_shots else 0
+    nk.export("mini-ja", tool, tmp_path / "a", shots=shots, seed=3)
+    nk.export("mini-ja", tool, tmp_path / "deep" / "b", shots=shots, seed=3)
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "deep" / "b")
+    everything = b"".join(files_of(tmp_path / "a").values())
+    assert str(tmp_path).encode() not in everything
+    readme = (tmp_path / "a" / "README.md").read_text()
+    assert "```sh" in readme
+    assert export_tools()[tool].versions[0] in readme
+
+
+def test_prompts_are_those_of_chat_models(tmp_path: Path) -> None:
+    """System prompt, few-shot examples and questions equal what `chat:` sends."""
+    nk.export("mini-ja-nli:test", "inspect", tmp_path / "out", shots=3, seed=5)
+    task, examples = load_task("mini-ja-nli", "test")
+    pool = [example for example in load("mini-ja").splits["train"] if task.asks(example)]
+    conversation = begin_conversation(task, examples, pool, ChatSettings(shots=3), 5)
+
+    def format_shot(shot: Any) -> str:
+        return conversation.questions.format_gold(shot, shot.gold[task.question], as_json=False)
+
+    shots = read_rows(tmp_path / "out/data/nikawa_mini_ja_nli_shots.jsonl")
+    before = [
+        {"role": role, "content": shot[field]}
+        for shot in shots
+        for role, field in (("user", "nikawa_prompt"), ("assistant", "nikawa_answer"))
+    ]
+    assert repr(conversation.system) in (tmp_path / "out/nikawa_mini_ja_nli.py").read_text()
+    rows = read_rows(tmp_path / "out/data/nikawa_mini_ja_nli_test.jsonl")
+    for example, row in zip(examples, rows, strict=True):
+        system, *others = conversation.messages(example, format_shot)
+        assert system["content"] == conversation.system
+        assert others == [*before, {"role": "user", "content": row["nikawa_prompt"]}]
+
+
+def test_an_evaluated_item_is_never_a_few_shot_example(tmp_path: Path) -> None:
+    dataset = load(str(write_dataset("text", tmp_path)))
+    train = dataset.splits["train"]
+    leaking = nk.Dataset(
+        name="leaking",
+        language="ja",
+        version="1",
+        card=dataset.card,
+        splits={"train": train, "test": (*dataset.splits["test"], train[0], train[1])},
+    )
+    leaking.export("inspect", tmp_path / "out", shots=2)
+    shots = read_rows(tmp_path / "out/data/nikawa_leaking_shots.jsonl")
+    assert {shot["text"] for shot in shots} == {train[2].inputs["text"], train[3].inputs["text"]}
+    with pytest.raises(nk.BadInput, match="3 few-shot examples were requested"):
+        leaking.export("inspect", tmp_path / "more", shots=3)
+    assert not (tmp_path / "more").exists()
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_is_exported_or_refused_with_the_reason(
+    nikawa: Nikawa, tool: str, kind: str, tmp_path: Path
+) -> None:
+    path, out = write_dataset(kind, tmp_path), tmp_path / "out"
+    done = nikawa("data", "export", str(path), "--to", tool, "--out", str(out))
+    declared = export_tools()[tool]
+    if kind in declared.kinds:
+        assert done.returncode == 0, done.stderr
+        assert (out / "README.md").is_file()
+    else:
+        assert done.returncode == 2
+        assert declared.refused[kind] in done.stderr  # type: ignore[index]
+        assert not out.exists()
+
+
+def test_refusals(nikawa: Nikawa, tmp_path: Path) -> None:
+    """Nothing is overwritten, unknown versions and options of other formats are refused."""
+    out = str(tmp_path / "out")
+    words = ("data", "export", "mini-ja-nli", "--to", "lm-eval", "--out", out)
+    assert nikawa(*words).returncode == 0
+    for more, reason in (
+        ((), "already exists"),
+        (("--overwrite", "--tool-version", "0.1"), "there is no version of lm-eval '0.1'"),
+        (("--overwrite", "--shots", "999"), "999 few-shot examples were requested"),
+    ):
+        done = nikawa(*words, *more)
+        assert done.returncode == 2
+        assert reason in done.stderr
+    assert nikawa(*words, "--overwrite", "--tool-version", "0.4.13").returncode == 0
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    done = nikawa(*words, "--overwrite")
+    assert "contains 'mine.txt', which an export did not write" in done.stderr
+    done = nikawa("data", "export", "mini-ja", "--to", "hf", "--out", out, "--shots", "1")
+    assert "--shots is for tools" in done.stderr
+    done = nikawa("data", "export", "jglue", "--to", "inspect", "--out", out)
+    assert "several datasets" in done.stderr
+
+
+def test_hidden_labels_are_left_out(nikawa: Nikawa, tmp_path: Path) -> None:
+    """The task of a hidden split collects replies and names the address; no label is in any file."""
+    path = write_dataset("inference", tmp_path)
+    public, keys = tmp_path / "public", tmp_path / "keys.jsonl"
+    done = nikawa(
+        *("data", "hide", str(path), "--split", "test", "--out", str(public), "--keys", str(keys))
+    )
+    assert done.returncode == 0, done.stderr
+    card = json.loads((public / "card.json").read_text())
+    card["homepage"] = "https://harbour.example/submit"
+    (public / "card.json").write_text(json.dumps(card, ensure_ascii=False))
+    for tool in TOOLS:
+        out = tmp_path / tool
+        if export_tools()[tool].needs_gold:
+            done = nikawa("data", "export", str(public), "--to", tool, "--out", str(out))
+            assert "whose labels are hidden" in done.stderr
+            assert not out.exists()
+            continue
+        done = nikawa(
+            "data", "export", str(public), "--to", tool, "--out", str(out), "--shots", "2"
+        )
+        assert done.returncode == 0, done.stderr
+        assert "hidden" in done.stdout
+        rows = [row for file in out.glob("data/*_test.jsonl") for row in read_rows(file)]
+        assert rows
+        assert not any("gold" in row or row["nikawa_answer"] for row in rows)
+        assert "https://harbour.example/submit" in (out / "README.md").read_text()
+
+
+def test_the_python_door(tmp_path: Path) -> None:
+    """A name, an object in memory and a split give the same tasks; a format gives a folder."""
+    by_name = nk.export("mini-ko", "inspect", tmp_path / "name", split="test")
+    by_object = nk.load("mini-ko").export("inspect", tmp_path / "object", split="test")
+    assert by_name is not None
+    assert by_object.tasks == by_name.tasks
+    assert files_of(tmp_path / "name") == files_of(tmp_path / "object")
+    assert nk.export("mini-ko", "jsonl", tmp_path / "plain") is None
+    assert len(nk.load(str(tmp_path / "plain"))) == len(nk.load("mini-ko"))
+    with pytest.raises(nk.BadInput, match="overwrite=True"):
+        nk.export("mini-ko", "inspect", tmp_path / "name")
