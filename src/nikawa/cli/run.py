@@ -43,6 +43,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
+    from nikawa.execute import WorkProgress
     from nikawa.metrics.units import TableUnit
     from nikawa.models import Model
     from nikawa.runs.dry_run import DryRunReport
@@ -180,8 +181,27 @@ def start(
     executor: Annotated[
         str | None,
         typer.Option(
-            help="Where runs are executed: pool (processes), here (this process) or a custom executor."
+            help="Where runs are executed: pool (processes), here (this process), ray (a cluster) or a custom executor."
         ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="The Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; default: that one, else one on this machine."
+        ),
+    ] = None,
+    cpus_per_run: Annotated[
+        float | None, typer.Option(help="CPUs of the cluster that each run takes; default: 1.")
+    ] = None,
+    gpus_per_run: Annotated[
+        float | None,
+        typer.Option(
+            help="GPUs of the cluster that each run takes, such as 1, or 0.25 for a share."
+        ),
+    ] = None,
+    memory_per_run: Annotated[
+        float | None,
+        typer.Option(help="GiB of memory that a node must have for each run; default: any."),
     ] = None,
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep intermediate files of models.")
@@ -224,7 +244,17 @@ def start(
     }
     request = parse_request(model or [], tasks or [], words)
     options = RunOptions(
-        out, data, workers, threads, executor or "", keep_state, show_readings=show_reading
+        out,
+        data,
+        workers,
+        threads,
+        executor or "",
+        keep_state,
+        show_readings=show_reading,
+        address=address or "",
+        cpus_per_run=cpus_per_run,
+        gpus_per_run=gpus_per_run,
+        memory_per_run=None if memory_per_run is None else int(memory_per_run * 2**30),
     )
     if dry_run:
         from nikawa.runs.dry_run import estimate_runs
@@ -263,7 +293,12 @@ def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> 
         def on_progress(what: str, done: int, total: int | None) -> None:
             bar.update(inner, description=f"  {what}", completed=done, total=total, visible=True)
 
-        return api.run(request, replace(options, on_outcome=on_outcome, on_progress=on_progress))
+        def on_work(work: WorkProgress) -> None:
+            if options.executor:  # the user chose where the runs are done
+                bar.update(inner, description=f"  {work.describe('run')}", visible=True)
+
+        options = replace(options, on_outcome=on_outcome, on_progress=on_progress, on_work=on_work)
+        return api.run(request, options)
 
 
 def report_failures(report: RunReport) -> None:

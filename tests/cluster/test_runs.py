@@ -1,0 +1,104 @@
+"""Sweeps on a real cluster of two nodes, against the same sweeps on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from tests.cluster.desk import write_dataset
+from tests.cluster.nodes import TestCluster
+from tests.models.encoder.conftest import save_tiny
+
+from nikawa.execute import WorkProgress
+from nikawa.runs.job import RunOptions, run
+from nikawa.runs.request import RunRequest
+
+Nikawa = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that commands begin in; nodes cannot read it."""
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    write_dataset(folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def read_results(out: Path) -> dict[str, bytes]:
+    """The files of runs that have the same bytes each time."""
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and path.name not in ("about.json", "lock")
+    }
+
+
+@pytest.mark.slow
+def test_a_sweep_has_the_bytes_of_a_local_one(
+    desk: Path, cluster: TestCluster, nikawa: Nikawa
+) -> None:
+    """A custom dataset, a file of answers and a checkpoint by relative paths; the default --out."""
+    characters = set("番目の犬が庭を走る。猫鳥traindevtest0123456789")
+    save_tiny(desk / "models" / "tiny", characters)
+    words = ["--tasks", "mine", "--seeds", "2", "--threads", "1"]
+    words += ["--model", "char-linear", "--model", "other=replay:answers.jsonl"]
+    words += ["--model", "encoder:models/tiny", "--set", "epochs=1", "--set", "device=cpu"]
+    words += ["--set", "learning_rate=0.001", "--json"]
+    here = nikawa("run", *words, "--workers", "1", "--out", "here")
+    assert here.returncode == 0, here.stderr
+    there = nikawa("run", *words, "--executor", "ray", "--address", cluster.address)
+    assert there.returncode == 0, there.stderr
+    results = read_results(desk / "here")
+    assert len(results) == 4 * 6
+    assert read_results(desk / "runs") == results
+    reports = [json.loads(ran.stdout) | {"out": ""} for ran in (here, there)]
+    assert reports[0] == reports[1]
+    (about,) = [
+        p for p in desk.glob("runs/*encoder*/about.json") if b'"seed": 1' in p.read_bytes()
+    ][:1]
+    assert str(cluster.folder) not in about.read_text("utf-8")
+    # each node has one copy of the checkpoint, and nothing is left of the runs
+    nodes = [folder for folder in cluster.folder.iterdir() if (folder / "contents").is_dir()]
+    assert len(nodes) == 2
+    for node in nodes:
+        assert len(list(node.glob("contents/*/tiny/config.json"))) <= 1
+        assert list((node / "work").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_costs_only_itself(desk: Path, cluster: TestCluster) -> None:
+    (desk / "broken.jsonl").write_text('{"id": "test-0", "answer": \n', "utf-8")
+    progress: list[WorkProgress] = []
+    request = RunRequest(("mine",), ("replay:broken.jsonl", "majority"), seeds=(0, 1))
+    options = RunOptions(executor="ray", address=cluster.address, on_work=progress.append)
+    report = run(request, options)
+    assert report.done == 2
+    assert [problem.bad_input for problem in report.problems] == [True, True]
+    assert report.problems[0].problem.startswith("broken.jsonl, line 1")
+    assert (progress[0].nodes, progress[0].total) == (2, 4)
+    assert not list((desk / "runs").glob("*broken*"))
+    assert run(request, options).skipped == 2
+
+
+@pytest.mark.slow
+def test_a_command_prints_nothing_but_its_report(desk: Path, cluster: TestCluster) -> None:
+    words = ["run", "--model", "majority", "--tasks", "mine", "--json", "--executor", "ray"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "nikawa", *words, "--address", cluster.address],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"},
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert json.loads(ran.stdout)["done"] == 1
+    assert len(list((desk / "runs").glob("*/done.json"))) == 1
