@@ -25,10 +25,11 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
-if (
-    "PYTEST_XDIST_WORKER" in os.environ
-):  # each core has its test process: more threads would only wait
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Each core has its test process: more threads or processes would only wait. A job that takes all cores takes one,
+    # so it starts no processes of its own; tests of several processes pass their number.
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+    setattr(os, "sched_getaffinity", lambda _: {0})  # noqa: B010  (mypy sees two functions)
 
 
 _build_tree = typer.main.get_command

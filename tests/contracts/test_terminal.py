@@ -112,15 +112,18 @@ def evil_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 @pytest.mark.slow
 def test_no_command_lets_a_file_command_the_terminal(evil_folder: Path) -> None:
+    """With odd values, in words and as JSON; odd fields in words alone, since JSON is escaped alike for both."""
     ended: dict[int, int] = {0: 0, 1: 0, 2: 0}
     escaped = 0
+    has_json = evil_folder.name.startswith("values")
     for _, step in steps():
-        for words in (step.replace(" --json", ""), step):
+        plain = step.replace(" --json", "")
+        for words in dict.fromkeys((plain, step) if has_json else (plain,)):
             written = re.findall(r"--(?:out|removed|page|per-item) (\S+)", words)
             for place in written if not words.startswith("run ") else ():
-                if (target := evil_folder / place).is_dir() and words == step:
+                if (target := evil_folder / place).is_dir() and words != plain:
                     shutil.rmtree(target)
-                elif target.is_file() and words == step:
+                elif target.is_file() and words != plain:
                     target.unlink()
             done = said(evil_folder, words)
             judge(done, words)
@@ -132,7 +135,7 @@ def test_no_command_lets_a_file_command_the_terminal(evil_folder: Path) -> None:
         text = page.read_text("utf-8")
         assert printable(text, "\n\t\r") == text, page
     assert ended[0] > 60, "most commands are refused: the walk shows little"
-    assert escaped > 15
+    assert escaped > (15 if has_json else 8)
 
 
 def write_data(folder: Path, name: str, **changed: Any) -> Path:
@@ -158,7 +161,7 @@ def write_data(folder: Path, name: str, **changed: Any) -> Path:
     return place
 
 
-LONG = "x" * 500_000
+LONG = "x" * 200_000
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,7 @@ LONG = "x" * 500_000
     ],
     ids=["id", "label", "field", "value", "tag", "title", "fields"],
 )
-def test_a_name_of_half_a_million_characters_is_shortened(
+def test_a_name_of_200_000_characters_is_shortened(
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
     write_data(tmp_path, "own", **changed)
