@@ -1,7 +1,11 @@
-"""Every form in every language: a worker answers it with hands on the keys or the mouse, and that is what is kept."""
+"""Every form in every language: a worker answers it with hands on the keys or the mouse, and that is what is kept.
+
+In Japanese and Korean the page and its dialogs have no English left over, and nothing is wider than a phone.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +13,26 @@ import pytest
 
 from nikawa.collect.form import forms
 from nikawa.collect.site import page_message
+from nikawa.records import texts_inside
 from nikawa.serve.languages import LANGUAGES
 
 pytestmark = pytest.mark.slow
 Served = Any
 Page = Any
+
+LATIN = re.compile(r"[A-Za-z]{2,}")
+ALLOWED = {"Enter", "Esc", "Shift", "Ctrl", "Delete", "English", "IT"}
+"""Keys of the keyboard, the name of a language, and a topic of KLUE-TC."""
+PHONE = {"width": 360, "height": 740}
+VISIBLE = """() => [document.body.innerText,
+  ...[...document.querySelectorAll('[data-label]')].map((mark) => mark.dataset.label),
+  ...[...document.querySelectorAll('[aria-label]')].map((part) => part.getAttribute('aria-label')),
+  ...[...document.querySelectorAll('dialog')].map((dialog) => dialog.textContent)].join('\\n')"""
+CLIPPED = """() => [...document.querySelectorAll('button, h1, h2, h3, label, legend, .choice span, dialog[open] *')]
+  .filter((one) => one.offsetParent && !one.closest('.unseen, .long') && one.scrollWidth > one.clientWidth + 1
+    && getComputedStyle(one).display !== 'inline' && getComputedStyle(one).overflowX === 'hidden')
+  .map((one) => one.outerHTML.slice(0, 120))"""
+TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 AUDIT = """() => {
   const faults = [];
@@ -159,6 +178,26 @@ def undone(page: Page, served: Served, worker: str) -> None:
     assert served.answers(worker) == before
 
 
+def in_one_language(page: Page, served: Served, language: str) -> None:
+    """The page and its dialogs on a phone: no English left over, nothing clipped or too wide."""
+    shown, desk = page.page, page.page.viewport_size
+    shown.set_viewport_size(PHONE)
+    data = {
+        word for text in texts_inside(served.form.sample.inputs) for word in LATIN.findall(text)
+    }
+    assert set(LATIN.findall(shown.evaluate(VISIBLE))) - ALLOWED - data == set()
+    assert shown.evaluate(TOO_WIDE) <= 0
+    for dialog in ("guideline", "keys", "report"):
+        shown.click(f"#open-{dialog}")
+        shown.wait_for_selector(f"#{dialog}[open]")
+        page.shot(f"{served.form.name}-{dialog}-{language}")
+        assert shown.evaluate(CLIPPED) == []
+        assert shown.evaluate(TOO_WIDE) <= 0
+        shown.keyboard.press("Escape")
+        shown.wait_for_selector(f"#{dialog}:not([open])", state="attached")
+    shown.set_viewport_size(desk)
+
+
 def test_every_form_is_walked() -> None:
     assert set(STEPS) == set(forms())
 
@@ -189,6 +228,10 @@ def test_a_form_is_answered_in_every_language(name: str, serve: Callable[..., Se
         loaded = page.loaded()
         assert {url.split("/")[2] for url, _ in loaded} == {served.address.removeprefix("http://")}
         assert 10_000 < sum(size for _, size in loaded) < 100_000
+        if language != "en":  # with the next item, which is the same
+            page.ready()
+            in_one_language(page, served, language)
+            assert page.faults == []
     undone(page, served, language)
 
 

@@ -242,13 +242,13 @@ def test_a_folder_of_parts_is_one_file(read: Read, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_million_lines_stream(read: Read) -> None:
-    lines = "".join(f'{{"id":"{i}","answer":"x"}}\n' for i in range(1_000_000))
+def test_many_lines_stream(read: Read) -> None:
+    lines = "".join(f'{{"id":"{i}","answer":"x"}}\n' for i in range(200_000))
     found = read(
-        "p.jsonl", lines, "jsquad", split=[Example(id="999999", inputs={"question": "？"})]
+        "p.jsonl", lines, "jsquad", split=[Example(id="199999", inputs={"question": "？"})]
     )
-    assert answers(found) == {"999999": "x"}
-    assert len(found.unknown) == 999_999
+    assert answers(found) == {"199999": "x"}
+    assert len(found.unknown) == 199_999
 
 
 def test_ids_with_their_source_behind_them_are_known(tmp_path: Path) -> None:

@@ -135,5 +135,5 @@ def test_what_is_taken_back_is_no_answer(name: str, text: str, meant: Any) -> No
 )
 def test_long_ones_take_no_long_time(name: str, part: str) -> None:
     start = time.process_time()
-    make_reader(TASKS[name])(part * (20_000 // len(part)), EXAMPLE)
-    assert time.process_time() - start < 5
+    make_reader(TASKS[name])(part * (10_000 // len(part)), EXAMPLE)
+    assert time.process_time() - start < 3
