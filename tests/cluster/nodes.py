@@ -16,7 +16,7 @@ STORE_BYTES = 80 << 20
 
 @dataclass
 class TestCluster:
-    """A head without CPUs, and nodes with one CPU each."""
+    """A head without CPUs, and nodes with one CPU each; the first one also claims to have a GPU."""
 
     __test__ = False
     cluster: Any
@@ -36,6 +36,7 @@ class TestCluster:
         return self.cluster.add_node(
             wait=False,
             num_cpus=1,
+            num_gpus=int(self.nodes == 1),
             node_ip_address="127.0.0.1",
             object_store_memory=STORE_BYTES,
             env_vars={

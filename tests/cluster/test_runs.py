@@ -54,7 +54,11 @@ def test_a_sweep_has_the_bytes_of_a_local_one(
     words += ["--set", "learning_rate=0.001", "--json"]
     here = nikawa("run", *words, "--workers", "1", "--out", "here")
     assert here.returncode == 0, here.stderr
-    there = nikawa("run", *words, "--executor", "ray", "--address", cluster.address)
+    words += ["--executor", "ray", "--address", cluster.address]
+    refused = nikawa("run", *words)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "pass --gpus-per-run 1, a share of one such as 0.25, or 0 to use CPUs" in refused.stderr
+    there = nikawa("run", *words, "--gpus-per-run", "0")
     assert there.returncode == 0, there.stderr
     results = read_results(desk / "here")
     assert len(results) == 4 * 6

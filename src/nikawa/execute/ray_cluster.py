@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import socket
 import tempfile
 import time
@@ -173,8 +174,28 @@ def do_errand(
     yield Arrived(ray.get_runtime_context().get_node_id(), fetched)
     place = folder / "work"
     place.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place) as own, chdir(own), keep_to_threads(threads):
-        yield from work(files, Path(own))
+    remove_leftovers(place)
+    own = tempfile.TemporaryDirectory(prefix=f"{os.getpid()}@{socket.gethostname()}@", dir=place)
+    with own as name, chdir(name), keep_to_threads(threads):
+        yield from work(files, Path(name))
+
+
+def remove_leftovers(place: Path) -> None:
+    """Remove the folders of processes of this machine that were killed; a folder's name says whose it is."""
+    for folder in place.glob(f"*@{socket.gethostname()}@*"):
+        if not is_alive(int(folder.name.partition("@")[0])):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of this number runs on this machine."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it belongs to somebody else
+        pass
+    return True
 
 
 @contextmanager
