@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
+from nikawa.datasets import load
 from nikawa.io.records import write_records
 from nikawa.pairing import METHODS
 from nikawa.records import Example
@@ -67,7 +68,13 @@ def test_the_commands_run_on_published_data(
     words: list[str], shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(build(), [*words, "--data", str(shared_data)]).exit_code == 0
+    if "least-artifact" in words:  # it trains a model for every item that it moves: fewer items
+        place = next(n for n, word in enumerate(words) if word.startswith("klue-nli:"))
+        examples = load(words[place], data=shared_data).splits["dev"][:400]
+        write_records(Path("klue-nli.jsonl"), list(examples))
+        words = [*words[:place], "klue-nli.jsonl", *words[place + 1 :]]
+    done = CliRunner().invoke(build(), [*words, "--data", str(shared_data)])
+    assert done.exit_code == 0, done.output
 
 
 def test_every_method_is_explained() -> None:
