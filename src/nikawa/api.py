@@ -575,7 +575,7 @@ def aggregate(
 
     `judgements` is what `agree` takes. `rule` is `majority`, `mean`, `dawid-skene`, … (docs/aggregate.md lists them), or
     several rules as `QUESTION=RULE`. `ties` is `adjudicate`, `drop` or `prefer:LABEL`. `labels` are all labels of the form,
-    needed only where nobody chose one of them. The field `gold` of the result maps
+    needed only if no worker chose one of them. The field `gold` of the result maps
     each item to its gold labels.
 
     >>> rows = [("q1", "ann", "yes"), ("q1", "ben", "yes"), ("q2", "ann", "no"), ("q2", "ben", "yes")]

@@ -146,7 +146,7 @@ class Card(Record, frozen=True, kw_only=True):
     workers: str
     """How many workers judged each item, and who they were, as far as published."""
     workers_are: Literal["persons", "columns", "simulated", "unknown", "none"]
-    """What a worker id identifies: a person, only a column, or a simulation; `unknown` if nobody said, `none` if no ids
+    """What a worker id identifies: a person, only a column, or a simulation; `unknown` if it is not stated, `none` if no ids
     are published."""
     source: str
     """Where the texts come from."""

@@ -67,7 +67,7 @@ class AggregateOptions:
     ties: str = "adjudicate"
     """`drop`, `adjudicate` or `prefer:LABEL`."""
     labels: tuple[str, ...] = ()
-    """All labels of the form, for labels that nobody chose; an answer with another label is refused."""
+    """All labels of the form, for labels that no worker chose; an answer with another label is refused."""
     question: str | None = None
     """The question to aggregate; None where the judgements answer only one."""
     examples: str | None = None

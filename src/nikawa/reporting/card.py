@@ -192,7 +192,7 @@ def describe_workers(card: Card, figures: Figures) -> Iterator[str]:
     """Who judged, what they were asked, and how far they agreed."""
     yield "## Workers and agreement"
     who = (
-        "Nobody stated whether workers are persons"
+        "It is not stated whether workers are persons"
         if figures.workers_are == "unknown"
         else f"Workers are {figures.workers_are}"
     )
