@@ -71,8 +71,8 @@ def test_sound_templates_have_none(native: Write, authors: Write, rows: tuple[st
         (
             HEAD + "  premise: {time}だ。\n  hypothesis: {time -1day}だ。\n",
             "format",
-            1,
-            10,
+            4,
+            15,
             "needs a day",
         ),
         (
@@ -138,6 +138,25 @@ def test_what_equal_times_alone_would_reach_is_a_warning(native: Write) -> None:
 def test_a_verb_without_a_frame_is_a_warning(native: Write) -> None:
     (trouble,) = found(native(HEAD + "  premise: {verb past}。\n  hypothesis: 。\n"))
     assert (trouble.check, trouble.level) == ("frame", "warning")
+
+
+def test_a_noun_without_a_case_is_a_warning(native: Write) -> None:
+    text = HEAD + "  premise: {agent ガ}が{noun ヲ}を{verb ガ ヲ}。\n  hypothesis: {noun2}だ。\n"
+    (trouble,) = found(native(text))
+    assert (trouble.check, trouble.level, trouble.line, trouble.column) == (
+        "case",
+        "warning",
+        4,
+        15,
+    )
+    assert trouble.what.startswith("noun2 has no case")
+
+
+def test_a_word_in_a_condition_is_named(native: Write) -> None:
+    text = POINTS.replace("{time}", "{agent}{time}", 1) + "  entails when: agent == 3\n"
+    (trouble,) = found(native(text))
+    assert trouble.check == "unbound-name"
+    assert trouble.what == "agent is in a condition, but it is no time, interval or number"
 
 
 def test_faults_in_the_authors_notation(authors: Write, rows: tuple[str, ...]) -> None:

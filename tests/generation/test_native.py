@@ -109,6 +109,31 @@ def test_formats(native: Write) -> None:
             "says nothing",
         ),
         (
+            START + "  premise: {interval1 soon}に。\n  hypothesis: 。\n",
+            "line 3, column 23",
+            "'soon' says nothing about an interval; write for example {interval1 bare}",
+        ),
+        (
+            START + "  premise: {verb ガ te past}。\n  hypothesis: 。\n",
+            "line 3, column 23",
+            "'past' is a second form of the same slot, after 'te'",
+        ),
+        (
+            START + "  premise: {person ガ}は。\n  hypothesis: 。\n",
+            "line 3, column 13",
+            "goes into slots in pack.toml",
+        ),
+        (
+            START + "  premise: {agent +은/을}。\n  hypothesis: 。\n",
+            "line 3, column 19",
+            "there is no particle '은/을'",
+        ),
+        (
+            START + "  premise: {time}。\n  hypothesis: 。\n  entails when: time - 1 week < time\n",
+            "line 5, column 26",
+            "'week' is not a unit of time; known: day, hour, month, year",
+        ),
+        (
             START + "  premise: {time}に。\n  hypothesis: 。\n  formats: 年 歳\n",
             "line 5, column 14",
             "'歳' is not a format",

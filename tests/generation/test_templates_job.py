@@ -100,6 +100,12 @@ def test_show(file: Path, run: Run) -> None:
     assert len(json.loads(run("show", "lamp", str(file), "-n", "5", "--json")[1])["samples"]) == 5
 
 
+def test_a_template_that_cannot_be_written_is_not_shown(file: Path) -> None:
+    file.write_text(NATIVE.replace("{time2}", "{time2 -1day}"), "utf-8")
+    with pytest.raises(BadInput, match=r"\{time2 -1day\} needs a day, .* nikawa templates check"):
+        show_template("lamp", str(file))
+
+
 def test_show_says_what_was_written(file: Path, tmp_path: Path) -> None:
     text = NATIVE.replace("は{time2}に", "は{time2}{に|には}").replace(
         "time2 < time1", "time2 <= time1 < time2"

@@ -15,6 +15,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
 
+from nikawa.errors import BadInput
 from nikawa.generation.conditions import (
     NEVER,
     And,
@@ -24,8 +25,16 @@ from nikawa.generation.conditions import (
     compile_condition,
     iterate_operands,
 )
-from nikawa.generation.pack import FindFile, Pack, find_data_file, read_pack
-from nikawa.generation.template import Template, Time, Word, find_unbound_names, strip_case_number
+from nikawa.generation.pack import PACK_FILE, FindFile, Pack, find_data_file, pack_names, read_pack
+from nikawa.generation.template import (
+    INFLECTED,
+    TIME_KINDS,
+    Template,
+    Time,
+    Word,
+    find_unbound_names,
+    strip_case_number,
+)
 from nikawa.generation.template_errors import Level, Position, Trouble
 from nikawa.generation.time_spans import RANDOM_SPAN
 from nikawa.generation.times import CALENDAR, Format, Point, Value, Values, is_in_calendar
@@ -51,6 +60,8 @@ _INNER_VALUES = {"month": 3, "day": 10}
 MAX_LENGTHS = 10_000
 """Lengths that are tried where a condition names an integer, which may lie far from the first ones.
 """
+_WITHOUT_CASE = ("verb", "agent", "choice", *INFLECTED, *TIME_KINDS)
+"""Kinds of slots that need no case of a verb."""
 _LABELS = {"entails": "entailment", "contradicts": "contradiction", "given": "given"}
 """Fields of a template to what messages call them."""
 
@@ -113,6 +124,23 @@ def check_pack(
     return pack, sorted(troubles, key=place)
 
 
+def refuse_faults(spec: str, data: Path | None = None, template: str | None = None) -> None:
+    """Raise the first error of a pack of the user's own: labels of a faulty template mean nothing.
+
+    With `template`, only an error that keeps this template from being written counts. The packs
+    that come with Nikawa are not checked again.
+    """
+    if spec in pack_names() and not (Path(spec) / PACK_FILE).is_file():
+        return
+    checks = check_templates(spec, data)
+    for placed in checks.troubles:
+        trouble = placed.trouble
+        counts = template is None or (trouble.template, trouble.check) == (template, "format")
+        if trouble.level == "error" and counts:
+            cure = f"nikawa templates check {spec} lists all {checks.errors}"
+            raise BadInput(trouble.what, file=placed.file, line=trouble.line, cure=cure)
+
+
 def check_template(template: Template) -> list[Trouble]:
     """The troubles of one template."""
     return _TemplateCheck(template).run()
@@ -171,6 +199,18 @@ class _TemplateCheck:
                 what = f"{use.source or use.slot}: the verb takes {', '.join(verbs[0].frame)}, not {use.case}"
                 cure = "add the case to the verb, or change the slot's"
                 self.add("case", use.at, what, f"write {near[0]}" if near else cure)
+        uncased = {slot.name for slot in slots if slot.kind not in _WITHOUT_CASE and not slot.case}
+        for use in self.template.uses:
+            if verbs and isinstance(use, Word) and use.slot in uncased:
+                uncased.remove(use.slot)
+                what = f"{self.template.written_names[use.slot]} has no case, so any word of its kind can be there"
+                self.add(
+                    "case",
+                    use.at,
+                    what,
+                    f"write for example {{{use.kind} {verbs[0].frame[-1]}}}",
+                    "warning",
+                )
 
     def check_declarations(self) -> None:
         """What is declared twice must agree, and every verb needs a frame."""
@@ -203,7 +243,9 @@ class _TemplateCheck:
                 if without:
                     names = " ".join(fmt.name(template.language) for fmt in without)
                     what = f"{use.source or use.key} needs a day, which {names} lack"
-                    self.add("format", self.position("formats"), what, "leave these formats out")
+                    at = template.positions.get("formats")
+                    cure = "leave these formats out" if at else f"add formats: all but {names}"
+                    self.add("format", at or use.at, what, cure)
 
     def check_test_format(self) -> None:
         """Test problems are made in a format the template has."""

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from nikawa.errors import suggest
 from nikawa.generation.template_errors import Position, TemplateError
 from nikawa.generation.times import UNITS, Clock, Format, Values
 
@@ -257,6 +258,8 @@ _SYNONYMS = {
     "＜": "<",
     "＞": ">",
 }
+_AFTER_NUMBERS = ("and", "or", "before", "after")
+"""Words that may follow a number that has no unit."""
 _MEANT_CONSTANTS = {"true": "always", "yes": "always", "false": "never", "no": "never"}
 """Words that authors try for a condition that always or never holds, and the word to write."""
 _CONSTANTS = {"True": ALWAYS, "always": ALWAYS, "False": NEVER, "never": NEVER}
@@ -425,8 +428,12 @@ class _Parser:
         self.place += 1
         if token.kind == "number":
             self.take("*")
-            unit = self.peek().text.removesuffix("s")
+            following = self.peek()
+            unit = following.text.removesuffix("s")
             if unit not in UNITS:
+                if following.kind == "name" and following.text not in _AFTER_NUMBERS:
+                    what = f"{following.text!r} is not a unit of time"
+                    raise _syntax_error(what, following.at, suggest(unit, UNITS))
                 return Size("", int(token.text), "", token.at)
             self.place += 1
             return Size("", int(token.text), unit, token.at)

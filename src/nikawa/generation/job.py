@@ -24,7 +24,7 @@ from nikawa.datasets.known import write_known
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.execute.ordered import map_in_order
 from nikawa.generation.artifact_gate import GateVerdict, judge_artifacts
-from nikawa.generation.check import check_templates
+from nikawa.generation.check import refuse_faults
 from nikawa.generation.conditions import LABELS
 from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.journal import (
@@ -37,7 +37,7 @@ from nikawa.generation.journal import (
     final_path,
     start_journal,
 )
-from nikawa.generation.pack import BY_DESIGN, PACK_FILE, Pack, open_pack, pack_names
+from nikawa.generation.pack import BY_DESIGN, PACK_FILE, Pack, open_pack
 from nikawa.generation.review_sample import read_pack_card
 from nikawa.io.atomic import name_full_disk, staged_files
 from nikawa.io.cards import MADE_HERE
@@ -239,14 +239,7 @@ def _generate(
     If the gate does not pass, other words are tried.
     """
     pack = open_pack(spec, data)
-    if spec not in pack_names() or (Path(spec) / PACK_FILE).is_file():
-        # A pack of the user's own must pass the static checks: labels of a faulty template mean nothing.
-        checks = check_templates(spec, data)
-        for placed in checks.troubles:
-            trouble = placed.trouble
-            if trouble.level == "error":
-                cure = f"nikawa templates check {spec} lists all {checks.errors}"
-                raise BadInput(trouble.what, file=placed.file, line=trouble.line, cure=cure)
+    refuse_faults(spec, data)
     per_cell, views = options.count_per_cell(pack), options.choose_views(pack)
     first = pack.head.first_split
     if first not in per_cell and (views or options.gate is not None):

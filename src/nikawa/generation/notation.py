@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from nikawa.errors import suggest
+from nikawa.errors import UnknownName, suggest
 from nikawa.generation.conditions import (
     LABELS,
     NEVER,
@@ -40,6 +40,7 @@ from nikawa.generation.template import (
     Template,
     Time,
     Word,
+    attach_particle,
     find_unbound_names,
     merge_literals,
 )
@@ -337,6 +338,11 @@ def parse_side(text: str, at: Position, notation: Notation) -> Side:
 
 Details = list[tuple[str, Position]]
 """The words after the name of a slot, each with its position."""
+_TIME_DETAILS = {
+    "time": ("a time", "write for example {time1 -1day} or {time2 !=time1-1day}"),
+    "interval": ("an interval", "write for example {interval1 bare}"),
+}
+"""Kind of slot to its name in a sentence, and the details that it may have."""
 
 
 @dataclass(frozen=True)
@@ -398,7 +404,10 @@ class _SideParser:
         known = (*self.notation.kinds, *TIME_KINDS)
         if name is None or name[0] not in known:
             kind = re.sub(r"[_\d]+$", "", head)
-            self.add("unknown-slot", f"{head!r} is not a slot", head_at, suggest(kind, known))
+            cure = suggest(kind, known)
+            if not get_close_matches(kind, known):
+                cure += "; a kind of words of your own goes into slots in pack.toml"
+            self.add("unknown-slot", f"{head!r} is not a slot", head_at, cure)
             if get_close_matches(kind, TIME_KINDS):
                 self.errors.may_hide_times = True
             return Literal("")
@@ -418,33 +427,46 @@ class _SideParser:
                 slot = f"{other[0]}_{other[1]}" if other else apart[1]
                 time = replace(time, apart=(slot, int(apart[2])))
             elif text.startswith("+"):
-                time = replace(time, particle=text[1:])
+                time = replace(time, particle=self.read_particle(text, at))
             elif text == "bare" and time.kind == "interval":
                 time = replace(time, bare=True)
             else:
-                cure = "write for example {time1 -1day} or {time2 !=time1-1day}"
-                self.add("syntax", f"{text!r} says nothing about a {time.kind}", at, cure)
+                kind, cure = _TIME_DETAILS.get(time.kind, (f"a {time.kind}", "leave it out"))
+                self.add("syntax", f"{text!r} says nothing about {kind}", at, cure)
         return time
 
     def parse_word(self, word: Word, details: Details) -> Word:
         """The word with its details: case or frame, voice, kind of time, form, particle."""
         notation, is_verb = self.notation, word.kind == "verb"
+        written: dict[str, str] = {}
+        """Voice, time, class and form to the text that names it."""
+
+        def note(what: str, text: str, at: Position) -> None:
+            if written.setdefault(what, text) != text:
+                twice = f"{text!r} is a second {what} of the same slot, after {written[what]!r}"
+                self.add("form", twice, at, f"write one {what}")
+
         for text, at in details:
             form = text.replace("-", "_")
             if text.startswith("+"):
-                word = replace(word, particle=text[1:])
+                word = replace(word, particle=self.read_particle(text, at))
             elif is_verb and text.startswith("#") and len(text) > 1:
+                note("class", text, at)
                 word = replace(word, tag=text[1:])
             elif text.rstrip("0123456789") in notation.cases:
                 if is_verb:
                     word = replace(word, frame=(*word.frame, text))
                 else:
+                    note("case", text, at)
                     word = replace(word, case=text)
             elif is_verb and text in VOICES:
+                note("voice", text, at)
                 word = replace(word, transitive=VOICES[text])
             elif is_verb and text in VERB_TIMES:
+                note("kind of time", text, at)
                 word = replace(word, wants=text)
             elif word.form and form in notation.forms:
+                note("form", text, at)
                 word = replace(word, form=form)
             elif is_verb:
                 cure = suggest(text, (*notation.forms, *notation.cases, *VOICES, *VERB_TIMES))
@@ -452,5 +474,17 @@ class _SideParser:
             elif word.form:
                 self.add("form", f"{text!r} is no form", at, suggest(text, notation.forms))
             else:
-                self.add("case", f"{text!r} is no case", at, suggest(text, notation.cases))
+                cure = suggest(text, notation.cases)
+                if notation.language == "ko" and "/" in text:
+                    cure += f"; a particle follows a plus: +{text}"
+                self.add("case", f"{text!r} is no case", at, cure)
         return word
+
+    def read_particle(self, text: str, at: Position) -> str:
+        """The particle after a plus; one that is written in two shapes must be known."""
+        particle = text[1:]
+        try:
+            attach_particle("", particle)
+        except UnknownName as error:
+            self.add("form", error.what, at, error.cure)
+        return particle

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 from nikawa.errors import BadInput
+from nikawa.generation.check import refuse_faults
 from nikawa.generation.conditions import write_condition
 from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.pack import Pack, open_pack
@@ -100,6 +101,8 @@ def show_template(
     """
     pack = open_pack(spec, data)
     template = pack[id]
+    if spec is not None:
+        refuse_faults(spec, data, template.id)
     cells = template.cells(spans=pack.spans)
     labels = [cell.label for cell in cells]
     if draw_words is None:

@@ -440,7 +440,10 @@ def find_unbound_names(template: Template) -> Iterator[TemplateError]:
             slot = use.apart[0]
             names.append((slot, written.get(slot, slot.replace("_", "")), use.at))
     for name, shown, at in names:
-        if name not in bound:
+        if name in template.slots and name not in bound:
+            what = f"{shown} is in a condition, but it is no time, interval or number"
+            yield TemplateError("unbound-name", what, at, "compare times, intervals or numbers")
+        elif name not in bound:
             what = f"{shown} is in a condition but in no sentence"
             known = [written.get(slot, slot) for slot in bound]
             yield TemplateError("unbound-name", what, at, suggest(shown, known))
