@@ -64,7 +64,7 @@ def test_without_ray_one_line_says_how_to_install_it(
 
 
 def test_an_address_without_a_cluster_is_refused_at_once() -> None:
-    with pytest.raises(BadInput, match="there is no Ray cluster at 127.0.0.1:9; start one"):
+    with pytest.raises(BadInput, match=r"there is no Ray cluster at 127\.0\.0\.1:9; start one"):
         check_address("127.0.0.1:9")
     with pytest.raises(BadInput, match="there is no Ray cluster at nonsense; start one"):
         check_address("nonsense")

@@ -177,9 +177,7 @@ LONG = "x" * 200_000
     ],
     ids=["id", "label", "field", "value", "tag", "title", "fields"],
 )
-def test_a_name_of_200_000_characters_is_shortened(
-    tmp_path: Path, changed: dict[str, Any]
-) -> None:
+def test_a_name_of_200_000_characters_is_shortened(tmp_path: Path, changed: dict[str, Any]) -> None:
     write_data(tmp_path, "own", **changed)
     field = next(iter(changed.get("meta", {"topic": ""})))
     answers = [{"id": f"{changed.get('id', '')}{n}", "answer": "neutral"} for n in range(5)]

@@ -158,7 +158,9 @@ def pack_text(tokenizer: Path, text: Path, out: Path, options: PackOptions | Non
         ):
             writer = _PackWriter(facts.vocabulary, ids, bits)
             chunks = read_chunks(text)
-            for encoded in map_in_order(encoder.encode, chunks, options.workers, ahead=CHUNKS_AHEAD):
+            for encoded in map_in_order(
+                encoder.encode, chunks, options.workers, ahead=CHUNKS_AHEAD
+            ):
                 writer.write(encoded)
                 options.on_progress("packing", encoded.end, total)
             writer.flush()
