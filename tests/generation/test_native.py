@@ -85,6 +85,7 @@ def test_formats(native: Write) -> None:
     ("text", "place", "word"),
     [
         ("premise: x\n", "line 1, column 1", "must begin first"),
+        ("template my  own\n", "line 1, column 10", "more than one word; write template my-own"),
         (
             START + "  premise: {agnet}は。\n  hypothesis: 。\n",
             "line 3, column 13",

@@ -89,7 +89,8 @@ MAX_WEIGHT = 9
 """The most that a cell may outweigh another."""
 MAX_TIMES = 5
 """Slots of one kind of time: all orders of the times are tried, so there is a limit to them."""
-_HEAD = re.compile(r"template\s+(\S+)\s*")
+_HEAD = re.compile(r"template\s+(\S+(?:\s+\S+)*)\s*")
+"""The line that begins a template; a name of several words is refused."""
 _FIELD = re.compile(r"\s*([A-Za-z][A-Za-z ]*?)\s*[:：]\s*")
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _WORD = re.compile(r"[^\s,、]+")
@@ -188,7 +189,11 @@ def read_blocks(path: Path) -> Iterator[Block | TemplateError]:
         if head := _HEAD.fullmatch(line):
             if block is not None:
                 yield block
-            block = Block(head[1], at.forward(head.start(1)))
+            name_at, words = at.forward(head.start(1)), head[1].split()
+            if len(words) > 1:
+                cure = f"write template {'-'.join(words)}"
+                yield TemplateError("syntax", f"{head[1]!r} is more than one word", name_at, cure)
+            block = Block("-".join(words), name_at)
             last = ""
         elif block is None:
             cure = "write a line such as: template my-first"

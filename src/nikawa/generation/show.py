@@ -137,7 +137,12 @@ def show_template(
 
 
 def _choose_words(pack: Pack, cells: tuple[ProblemCell, ...]) -> DrawWords:
-    """The words of the pack's lexicon; placeholders where it has none that fit the template."""
+    """The words of the pack's lexicon; placeholders where it has none that fit the template.
+
+    A lexicon that the pack names must be there.
+    """
+    if pack.head.lexicon:
+        load_pack_lexicon(pack)
     try:
         generator = Generator(pack, load_pack_lexicon(pack))
         if cells:
