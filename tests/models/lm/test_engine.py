@@ -152,7 +152,7 @@ def continue_by_hand(
 
 
 def test_branches_that_begin_alike_share_nodes() -> None:
-    trie = build_trie([(5, 6), (5, 7), (5, 6, 8)])
+    trie = build_trie(((5, 6), (5, 7), (5, 6, 8)))
     assert trie.tokens == (5, 6)
     assert trie.parents == (-1, 0)
     assert trie.lookups[2] == ((-1, 5), (0, 6), (1, 8))

@@ -46,7 +46,9 @@ class Conversation:
     def __init__(self, questions: Questions, shots: Sequence[Example], count: int) -> None:
         self.questions, self.shots, self.shot_count = questions, shots, count
         self.system = questions.template.fill("system", questions.common_slots())
-        self._shot_questions = {id(shot): self._ask(shot) for shot in shots}
+        self._shot_questions = {id(shot): self.ask(shot) for shot in shots}
+        self._usual_shots = list(shots[:count])
+        self._shot_inputs = [self._list_inputs(shot) for shot in shots]
 
     def messages(
         self, example: Example, format_shot: Callable[[Example], str], drop: int = 0
@@ -55,12 +57,31 @@ class Conversation:
 
         `format_shot` makes the answer of a few-shot example; the first `drop` of them are left out.
         """
+        opening = self.open_with(self.choose_shots(example)[drop:], format_shot)
+        return [*opening, {"role": "user", "content": self.ask(example)}]
+
+    def choose_shots(self, example: Example) -> list[Example]:
+        """The few-shot examples of a question: none is the question itself."""
+        if self._list_inputs(example) not in self._shot_inputs:
+            return self._usual_shots
+        return drop_same_question(self.questions.task, self.shots, example, self.shot_count)
+
+    def open_with(
+        self, shots: Sequence[Example], format_shot: Callable[[Example], str]
+    ) -> Messages:
+        """The instruction, and few-shot examples as turns."""
         messages = [{"role": "system", "content": self.system}] if self.system else []
-        task = self.questions.task
-        for shot in drop_same_question(task, self.shots, example, self.shot_count)[drop:]:
+        for shot in shots:
             messages.append({"role": "user", "content": self._shot_questions[id(shot)]})
             messages.append({"role": "assistant", "content": format_shot(shot)})
-        return [*messages, {"role": "user", "content": self._ask(example)}]
+        return messages
+
+    def ask(self, example: Example) -> str:
+        """The question about an example."""
+        return self.questions.template.fill("user", self.questions.slots(example))
+
+    def _list_inputs(self, example: Example) -> list[Any]:
+        return [example.inputs.get(name) for name in self.questions.task.inputs]
 
     def about(self) -> dict[str, Any]:
         """The prompt and its few-shot examples."""
@@ -72,9 +93,6 @@ class Conversation:
             "prompt_version": template.version,
             "shots": [shot.id for shot in self.shots[: self.shot_count]],
         }
-
-    def _ask(self, example: Example) -> str:
-        return self.questions.template.fill("user", self.questions.slots(example))
 
 
 def begin_conversation(

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Literal
@@ -105,12 +106,21 @@ class Template:
         """
         lines = []
         for line in getattr(self, section):
-            if all(name in slots for name in _SLOT.findall(line)):
-                numbered = _NUMBER_WITH_PARTICLE.sub(
-                    lambda match: attach(slots[match[1]], match[2]), line
-                )
-                lines.append(_SLOT.sub(lambda match: slots[match[1]], numbered))
+            names = _find_slots(line)
+            if all(name in slots for name in names):
+                text = line
+                if "low" in names or "high" in names:
+                    text = _NUMBER_WITH_PARTICLE.sub(
+                        lambda match: attach(slots[match[1]], match[2]), line
+                    )
+                lines.append(_SLOT.sub(lambda match: slots[match[1]], text) if names else text)
         return "\n".join(lines).strip()
+
+
+@lru_cache
+def _find_slots(line: str) -> tuple[str, ...]:
+    """The slots of a line. A prompt is filled once per example, and its lines are searched once."""
+    return tuple(_SLOT.findall(line))
 
 
 def find_template(task: Task, language: str, path: str = "") -> Template:

@@ -169,6 +169,10 @@ class LabelQuestions(Questions):
 
     def options(self, example: Example) -> AnswerOptions:
         """The labels, in the order of the task."""
+        return self._label_options
+
+    @cached_property
+    def _label_options(self) -> AnswerOptions:
         labels = self.labels()
         letters = tuple(ascii_uppercase[: len(labels)])
         return self.label_options(letters if len(labels) <= MAX_LETTERS else labels)

@@ -22,6 +22,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,11 @@ class Trie:
     """For each branch, (node, token) of every token: the token's log-probability is at the node."""
 
 
-def build_trie(branches: Sequence[Tokens]) -> Trie:
-    """Merge branches that begin alike.
+@lru_cache(maxsize=1024)
+def build_trie(branches: tuple[Tokens, ...]) -> Trie:
+    """Merge branches that begin alike. The items of a task often have the same branches.
 
-    >>> build_trie([(5, 6), (5, 7), (8,)])
+    >>> build_trie(((5, 6), (5, 7), (8,)))
     Trie(tokens=(5,), parents=(-1,), lookups=(((-1, 5), (0, 6)), ((-1, 5), (0, 7)), ((-1, 8),)))
     """
     nodes: dict[tuple[int, int], int] = {}

@@ -54,25 +54,35 @@ class PromptMaker:
         self.settings, self.tokenizer = settings, tokenizer
         self.uses_chat = choose_chat(settings, tokenizer)
         self._has_system = settings.system
+        self._lead = "" if self.uses_chat else settings.delimiter
         self.keyed: set[str] = set()
         """Examples whose words cannot be scored, so that their keys are."""
         self._shot_answers = {id(shot): self._format_gold(shot) for shot in conversation.shots}
+        # few-shot examples are the same for nearly all items: they are put together once
+        self._openings: dict[tuple[int, ...], tuple[Messages, str]] = {}
 
     def make(self, example: Example, drop: int = 0) -> Item:
         """The prompt of an example, without the first `drop` few-shot examples."""
-        messages = self.conversation.messages(
-            example, lambda shot: self._shot_answers[id(shot)], drop
-        )
-        settings = self.settings
+        shots = self.conversation.choose_shots(example)[drop:]
+        key = tuple(map(id, shots))
+        if key not in self._openings:
+            self._openings[key] = self._open_with(shots)
+        opening, head = self._openings[key]
+        question = self.conversation.ask(example)
         if self.uses_chat:
-            prompt, lead = self._apply_template(messages), ""
+            prompt = self._apply_template([*opening, {"role": "user", "content": question}])
+            head = prompt[: max(0, prompt.rfind(question))]
         else:
-            prompt = join_messages(messages, settings.delimiter, settings.separator)
-            lead = settings.delimiter
-        head = prompt[: max(0, prompt.rfind(messages[-1]["content"].strip()))]
+            prompt = head + question
         texts, values = self._list_answers(example)
-        answers = tuple(lead + text for text in texts)
+        answers = tuple(self._lead + text for text in texts)
         return Item(example, prompt, head, answers, tuple(values), dropped=drop)
+
+    def _open_with(self, shots: Sequence[Example]) -> tuple[Messages, str]:
+        """The instruction and few-shot examples, as messages and as text before a question."""
+        opening = self.conversation.open_with(shots, lambda shot: self._shot_answers[id(shot)])
+        text = join_messages(opening, self.settings.delimiter, self.settings.separator)
+        return opening, text + self.settings.separator if opening else ""
 
     def choose_start(self) -> Tokens:
         """The tokens that every prompt starts with. A chat template writes its own."""

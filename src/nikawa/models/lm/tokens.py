@@ -13,8 +13,8 @@ break or a blank. Everything else is tokenised as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 Tokens = tuple[int, ...]
@@ -40,6 +40,28 @@ class Query:
     """Tokens at the start of `context` that other items of the task have too."""
 
 
+@dataclass(frozen=True)
+class Anchor:
+    """How to continue a text without tokenising it again: its last line is tokenised instead."""
+
+    line: str
+    cut: int
+    """Tokens at the end of the text that the line has too."""
+    odd: int
+    """Tokens at the start of the line that the text does not have: a marker may begin a text."""
+    begin: Tokens
+    """The first tokens of the line. A continuation that changes them cannot be joined here."""
+
+    def join(self, row: Tokens, continued: Tokens) -> Tokens:
+        """The tokens of the text with a continuation; empty: the whole text must be tokenised.
+
+        `continued` has the tokens of the line with the continuation.
+        """
+        if continued[: len(self.begin)] != self.begin:
+            return ()
+        return row[: len(row) - self.cut] + continued[self.odd :]
+
+
 class Encoder:
     """Turns prompts and continuations into tokens."""
 
@@ -47,8 +69,10 @@ class Encoder:
         self.tokenizer, self.start = tokenizer, start
         """Tokens that every prompt starts with, such as the beginning-of-text token."""
         self._is_local = ends_tokens_at_lines(tokenizer)
-        self._tails: dict[tuple[str, str], Tokens] = {}
+        self._parts: dict[str, Tokens] = {}
         self._heads: dict[str, Tokens] = {}
+        self._anchors: dict[tuple[str, Tokens], Anchor | None] = {}
+        self._endings: dict[tuple[Anchor, Sequence[str]], Query] = {}
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokenise prompts, in parallel where the tokenizer can."""
@@ -71,9 +95,20 @@ class Encoder:
         if not any(heads):
             return self.encode(prompts)
         self._remember_heads(heads)
-        rests = [[prompt[len(head) :]] for prompt, head in zip(prompts, heads, strict=True)]
-        joined = self._join_all(heads, [self._heads[head] for head in heads], rests)
-        return [row for (row,) in joined]
+        anchors = {head: self._find_anchor(head, self._heads[head]) for head in set(heads)}
+        texts = []
+        for prompt, head in zip(prompts, heads, strict=True):
+            anchor = anchors[head]
+            texts.append(anchor.line + prompt[len(head) :] if anchor else "")
+        rows = []
+        for head, part in zip(heads, self.encode_parts(texts), strict=True):
+            anchor = anchors[head]
+            rows.append(anchor.join(self._heads[head], part) if anchor else ())
+        missing = [place for place, row in enumerate(rows) if not row]
+        wholes = self.encode([prompts[place] for place in missing])
+        for place, whole in zip(missing, wholes, strict=True):
+            rows[place] = whole
+        return rows
 
     def join_queries(
         self,
@@ -85,14 +120,30 @@ class Encoder:
         """Put prompts and their continuations together.
 
         `rows` are the tokens of `contexts`, which may have lost some after `start`; `heads` has the
-        start of each prompt that is the same for other items of the task.
+        start of each prompt that is the same for other items of the task. Items of a task usually
+        end alike, and differ in what is before: such an end is put together once.
         """
         self._remember_heads(heads)
-        joined = self._join_all(contexts, rows, continuations)
-        return [
-            make_query(row, wholes, self._stable_head(head))
-            for row, wholes, head in zip(rows, joined, heads, strict=True)
-        ]
+        self._remember_parts(map(last_line, contexts))
+        anchors = [self._find_anchor(*each) for each in zip(contexts, rows, strict=True)]
+        pairs = dict.fromkeys(zip(anchors, map(tuple, continuations), strict=True))
+        self._remember_parts(
+            anchor.line + text for anchor, texts in pairs if anchor for text in texts
+        )
+        queries: list[Query | None] = []
+        for anchor, row, texts, head in zip(anchors, rows, continuations, heads, strict=True):
+            start = self._stable_head(head)
+            queries.append(self._join(anchor, row, tuple(texts), start) if anchor else None)
+        missing = [place for place, query in enumerate(queries) if query is None]
+        alone = self.encode([contexts[place] for place in missing])
+        wholes = iter(
+            self.encode([contexts[i] + text for i in missing for text in continuations[i]])
+        )
+        for place, whole_context in zip(missing, alone, strict=True):
+            lost = len(self.start) + len(whole_context) - len(rows[place])
+            joined = [self.start + next(wholes)[lost:] for _ in continuations[place]]
+            queries[place] = make_query(rows[place], joined, self._stable_head(heads[place]))
+        return [query for query in queries if query is not None]
 
     def shorten(self, row: Tokens, length: int) -> Tokens:
         """A prompt without its beginning, but with the tokens that every prompt starts with."""
@@ -115,53 +166,45 @@ class Encoder:
         for head, row in zip(new, self.encode(new), strict=True):
             self._heads[head] = row
 
-    def _join_all(
-        self,
-        contexts: Sequence[str],
-        rows: Sequence[Tokens],
-        continuations: Sequence[Sequence[str]],
-    ) -> list[list[Tokens]]:
-        """The tokens of each context with each of its continuations."""
-        if self._is_local:
-            self._remember_tails(contexts, continuations)
-        joined = [
-            [self._join(context, row, text) for text in texts]
-            for context, row, texts in zip(contexts, rows, continuations, strict=True)
-        ]
-        missing = [(i, j) for i, each in enumerate(joined) for j, row in enumerate(each) if not row]
-        places = list(dict.fromkeys(i for i, _ in missing))
-        alone = dict(zip(places, self.encode([contexts[i] for i in places]), strict=True))
-        wholes = self.encode([contexts[i] + continuations[i][j] for i, j in missing])
-        for (i, j), whole in zip(missing, wholes, strict=True):
-            lost = len(alone[i]) - len(rows[i])
-            joined[i][j] = self.start + whole[len(self.start) + lost :]
-        return joined
+    def _remember_parts(self, texts: Iterable[str]) -> None:
+        """Tokenise texts that were not tokenised before."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._parts]
+        self._parts |= dict(zip(new, self.encode_parts(new), strict=True))
 
-    def _remember_tails(
-        self, contexts: Sequence[str], continuations: Sequence[Sequence[str]]
-    ) -> None:
-        """Tokenise each last line once, alone and with each continuation that follows it."""
-        new: dict[tuple[str, str], None] = {}
-        for context, texts in zip(contexts, continuations, strict=True):
-            tail = last_line(context)
-            for text in ("", *texts):
-                if (tail, text) not in self._tails:
-                    new[tail, text] = None
-        rows = self.encode_parts([tail + text for tail, text in new])
-        self._tails |= dict(zip(new, rows, strict=True))
-
-    def _join(self, context: str, row: Tokens, text: str) -> Tokens:
-        """The tokens of a context with a continuation; empty: the whole text must be tokenised."""
+    def _find_anchor(self, text: str, row: Tokens) -> Anchor | None:
+        """Where a text can be continued; None: it must be tokenised with each continuation."""
         if not self._is_local:
-            return ()
-        tail = last_line(context)
-        alone, joined = self._tails[tail, ""], self._tails[tail, text]
-        same = count_common_suffix(row[len(self.start) :], alone)
-        # a text may get a marker at its start, which the line does not have inside the context
-        odd = len(alone) - same
-        if same >= MIN_SHARED and odd <= 1 and joined[: odd + 1] == alone[: odd + 1]:
-            return row[: len(row) - same] + joined[odd:]
-        return ()
+            return None
+        line = last_line(text)
+        if line not in self._parts:
+            self._remember_parts([line])
+        alone = self._parts[line]
+        end = row[max(len(self.start), len(row) - len(alone) - 1) :]
+        if (line, end) not in self._anchors:
+            same = count_common_suffix(end, alone)
+            odd = len(alone) - same
+            fits = same >= MIN_SHARED and odd <= 1
+            anchor = Anchor(line, same, odd, alone[: odd + 1]) if fits else None
+            self._anchors[line, end] = anchor
+        return self._anchors[line, end]
+
+    def _join(
+        self, anchor: Anchor, row: Tokens, texts: tuple[str, ...], head: Tokens
+    ) -> Query | None:
+        """A context with its continuations; None: the whole texts must be tokenised."""
+        known = self._endings.get((anchor, texts))
+        if known is None or len(row) <= anchor.cut + 1:
+            wholes = [anchor.join(row, self._parts[anchor.line + text]) for text in texts]
+            if not all(wholes):
+                return None
+            query = make_query(row, wholes, head)
+            if len(row) > anchor.cut + 1:
+                # what differs between the continuations begins so many tokens before the end
+                lost = row[len(query.context) :]
+                self._endings[anchor, texts] = replace(query, context=lost)
+            return query
+        context = row[: len(row) - len(known.context)]
+        return Query(context, known.branches, known.scored, count_head(context, head))
 
 
 def find_start_tokens(tokenizer: Any) -> Tokens:
@@ -208,8 +251,14 @@ def make_query(context: Tokens, wholes: Sequence[Tokens], head: Tokens = ()) -> 
     scored = tuple(max(1, len(whole) - len(context)) for whole in wholes)
     branches = tuple(whole[common:] for whole in wholes)
     start = context[:common]
-    shared = len(head) if start[: len(head)] == head else 0
-    return Query(start, branches, scored, min(shared, common - 1))
+    return Query(start, branches, scored, count_head(start, head))
+
+
+def count_head(context: Tokens, head: Tokens) -> int:
+    """How many tokens of a head a context starts with: all or none. One token is left to continue
+    from.
+    """
+    return min(len(head), len(context) - 1) if context[: len(head)] == head else 0
 
 
 def count_common_prefix(first: Tokens, second: Tokens) -> int:
