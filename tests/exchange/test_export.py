@@ -9,20 +9,17 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-from tests.interop.export_items import KINDS, write_dataset
+from tests.interop.export_items import KINDS, read_rows, write_dataset
 
 import nikawa as nk
 from nikawa.cli.data import TOOLS
 from nikawa.datasets.load import load, load_task
+from nikawa.datasets.task_lookup import find_tasks
 from nikawa.exchange import export_tools
 from nikawa.models.chat.conversation import begin_conversation
 from nikawa.models.chat.settings import ChatSettings
 
 Nikawa = Callable[..., CompletedProcess[str]]
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -37,7 +34,7 @@ def test_the_command_line_names_every_tool() -> None:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_same_bytes_every_time(tool: str, tmp_path: Path) -> None:
     """In any folder and from a copy at another place; and a README with a command."""
-    shots = 2 if export_tools()[tool].takes_shots else 0
+    shots = 2
     nk.export("mini-ja", tool, tmp_path / "a", shots=shots, seed=3)
     nk.export("mini-ja", tool, tmp_path / "deep" / "b", shots=shots, seed=3)
     assert files_of(tmp_path / "a") == files_of(tmp_path / "deep" / "b")
@@ -58,14 +55,14 @@ def test_prompts_are_those_of_chat_models(tmp_path: Path) -> None:
     def format_shot(shot: Any) -> str:
         return conversation.questions.format_gold(shot, shot.gold[task.question], as_json=False)
 
-    shots = read_rows(tmp_path / "out/data/nikawa_mini_ja_nli_shots.jsonl")
+    shots = read_rows(tmp_path / "out", "nikawa_mini_ja_nli_shots")
     before = [
         {"role": role, "content": shot[field]}
         for shot in shots
         for role, field in (("user", "nikawa_prompt"), ("assistant", "nikawa_answer"))
     ]
     assert repr(conversation.system) in (tmp_path / "out/nikawa_mini_ja_nli.py").read_text()
-    rows = read_rows(tmp_path / "out/data/nikawa_mini_ja_nli_test.jsonl")
+    rows = read_rows(tmp_path / "out", "nikawa_mini_ja_nli_test")
     for example, row in zip(examples, rows, strict=True):
         system, *others = conversation.messages(example, format_shot)
         assert system["content"] == conversation.system
@@ -83,7 +80,7 @@ def test_an_evaluated_item_is_never_a_few_shot_example(tmp_path: Path) -> None:
         splits={"train": train, "test": (*dataset.splits["test"], train[0], train[1])},
     )
     leaking.export("inspect", tmp_path / "out", shots=2)
-    shots = read_rows(tmp_path / "out/data/nikawa_leaking_shots.jsonl")
+    shots = read_rows(tmp_path / "out", "nikawa_leaking_shots")
     assert {shot["text"] for shot in shots} == {train[2].inputs["text"], train[3].inputs["text"]}
     with pytest.raises(nk.BadInput, match="3 few-shot examples were requested"):
         leaking.export("inspect", tmp_path / "more", shots=3)
@@ -98,13 +95,21 @@ def test_a_kind_is_exported_or_refused_with_the_reason(
     path, out = write_dataset(kind, tmp_path), tmp_path / "out"
     done = nikawa("data", "export", str(path), "--to", tool, "--out", str(out))
     declared = export_tools()[tool]
-    if kind in declared.kinds:
+    (task,) = find_tasks(str(path))
+    reason = "" if kind in declared.kinds else declared.refused[task.kind]
+    if (
+        not reason
+        and declared.metrics is not None
+        and not declared.metrics.keys() & {*task.metrics}
+    ):
+        reason = "it has none of its metrics"
+    if reason:
+        assert done.returncode == 2
+        assert reason in done.stderr
+        assert not out.exists()
+    else:
         assert done.returncode == 0, done.stderr
         assert (out / "README.md").is_file()
-    else:
-        assert done.returncode == 2
-        assert declared.refused[kind] in done.stderr  # type: ignore[index]
-        assert not out.exists()
 
 
 def test_refusals(nikawa: Nikawa, tmp_path: Path) -> None:
@@ -153,7 +158,8 @@ def test_hidden_labels_are_left_out(nikawa: Nikawa, tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert "hidden" in done.stdout
-        rows = [row for file in out.glob("data/*_test.jsonl") for row in read_rows(file)]
+        (data,) = (out / "data").glob("*_test*")
+        rows = read_rows(out, data.stem)
         assert rows
         assert not any("gold" in row or row["nikawa_answer"] for row in rows)
         assert "https://harbour.example/submit" in (out / "README.md").read_text()

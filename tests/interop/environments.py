@@ -15,7 +15,7 @@ DATA = ROOT / "tests" / "seams" / "data"
 def ensure_environment(name: str, *requirements: str) -> Path:
     """The `bin` folder of the environment called `name`, with the requirements installed.
 
-    The list of requirements is kept beside it: the environment is made again when the list changes.
+    The list of requirements is kept with it: the environment is made again when the list changes.
     """
     folder = FOLDER / name
     stamp = folder / "requirements.txt"

@@ -215,6 +215,14 @@ def write_dataset(kind: str, folder: Path) -> Path:
     return path
 
 
+def read_rows(folder: Path, name: str) -> list[Row]:
+    """The items of a task in an export; lighteval's data have each as one JSON text."""
+    nested = folder / "data" / name / "test.jsonl"
+    path = nested if nested.exists() else folder / "data" / f"{name}.jsonl"
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [json.loads(row["row"]) if nested.exists() else row for row in rows]
+
+
 class PlannedReply(NamedTuple):
     """What the scripted model says to an item, and the answer that this is."""
 

@@ -6,6 +6,7 @@ the official metric of the answers that the scripted model gave. The logs are ke
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import shutil
@@ -23,13 +24,14 @@ from tests.interop.export_items import (
     compute_expected,
     plan_replies,
     read_dataset,
+    read_rows,
     write_dataset,
 )
 
 from nikawa.datasets.load import load
 from nikawa.exchange.base import Row
 from nikawa.exchange.job import ToolOptions, export_to_tool
-from nikawa.records import Task
+from nikawa.records import CLASS_KINDS, Task
 
 SHOTS = 2
 FIGURES = "export_figures.json"
@@ -50,6 +52,11 @@ class Walk:
     plans: dict[str, PlannedReply]
     expected: dict[str, float]
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether log-likelihoods can choose the answer."""
+        return self.task.kind in CLASS_KINDS
+
 
 def export_kinds(tool: str, work: Path, kinds: Iterable[str] = KINDS) -> list[Walk]:
     """Write a dataset of each kind and export it, with few-shot examples."""
@@ -62,8 +69,7 @@ def export_kinds(tool: str, work: Path, kinds: Iterable[str] = KINDS) -> list[Wa
             load(str(path)), [task], tool, folder, ToolOptions(shots=SHOTS, split="test")
         )
         name = report.tasks[0].name
-        lines = (folder / "data" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        rows = [json.loads(line) for line in lines]
+        rows = read_rows(folder, name)
         plans = plan_replies(task, examples, rows)
         expected = compute_expected(task, examples, rows, plans)
         walks.append(Walk(kind, path, task, folder, name, rows, plans, expected))
@@ -103,11 +109,14 @@ def compare_figures(walk: Walk, printed: Mapping[str, float], scored: Mapping[st
 
 
 def keep_logs(tool: str, logs: Mapping[str, tuple[Walk, Path, Mapping[str, Any]]]) -> None:
-    """Keep the logs under their names, with the figures that the tool printed."""
+    """Keep the logs under their names, with the figures that the tool printed; Parquet is packed, since it is mostly schema."""
     folder = ensure_data_folder(tool)
     figures: dict[str, Any] = {}
     for name, (walk, log, printed) in sorted(logs.items()):
-        shutil.copy(log, folder / name)
+        if log.suffix == ".parquet":
+            (folder / f"{name}.gz").write_bytes(gzip.compress(log.read_bytes(), 9, mtime=0))
+        else:
+            shutil.copy(log, folder / name)
         figures[name] = {"kind": walk.kind, "figures": {**printed}}
     text = json.dumps(figures, indent=1, ensure_ascii=False, sort_keys=True)
     (folder / FIGURES).write_text(text + "\n", encoding="utf-8")

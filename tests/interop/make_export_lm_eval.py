@@ -40,7 +40,7 @@ def main() -> None:
         work = Path(temporary)
         walks = export_kinds("lm-eval", work)
         names = [walk.name for walk in walks]
-        closed = [walk for walk in walks if (walk.folder / f"{walk.name}_loglik.yaml").exists()]
+        closed = [walk for walk in walks if walk.is_closed]
         with serve_chat(make_reply(walks)) as url:
             model = f"model=scripted,base_url={url}/chat/completions,num_concurrent=1"
             chat = ("--model", "local-chat-completions", "--model_args", model)

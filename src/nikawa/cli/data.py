@@ -254,7 +254,7 @@ def _format_cell(cell: Any) -> str:
 
 
 FORMATS = ("parquet", "jsonl", "hf", "croissant")
-TOOLS = ("lm-eval", "inspect")
+TOOLS = ("lm-eval", "flexeval", "inspect", "lighteval", "llm-jp-eval")
 """Tools of `nikawa data export --to`; `tests/exchange` compares the list with what is registered."""
 Name = Annotated[
     str,

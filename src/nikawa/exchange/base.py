@@ -129,7 +129,8 @@ class Tool:
     """Why it cannot express the other kinds."""
     needs_gold: bool = False
     """Whether it cannot run a task without labels."""
-    takes_shots: bool = True
+    metrics: Mapping[str, str] | None = None
+    """Metric to its name in the tool, if the tool computes only its own; None: exports bring the official metrics."""
 
 
 def plain_name(text: str) -> str:

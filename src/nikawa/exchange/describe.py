@@ -59,6 +59,10 @@ def describe_task(
     """Render the items of some splits; raises BadInput if the tool cannot ask the task."""
     if task.kind not in tool.kinds:
         raise BadInput(f"{tool.name} cannot run {task.kind} tasks: {tool.refused[task.kind]}")
+    if tool.metrics is not None and not tool.metrics.keys() & set(task.metrics):
+        raise BadInput(
+            f"{tool.name} cannot score {task.name}: it has none of its metrics ({', '.join(task.metrics)})"
+        )
     if taken := [name for name in task.inputs if name in RESERVED]:
         raise BadInput(
             f"the input {taken[0]!r} has a name that exports use", cure="rename the input"

@@ -98,8 +98,6 @@ def export_to_tool(
         raise unknown(f"version of {tool.name}", version, tool.versions)
     if options.shots < 0:
         raise BadInput("--shots is negative", cure="pass 0 or more")
-    if options.shots and not tool.takes_shots:
-        raise BadInput(f"{tool.name} has no place for few-shot examples", cure="leave out --shots")
     refuse_existing(out, options.overwrite)
     refuse_strangers(out)
     public = remove_hidden_labels(hide_inherited(dataset))
@@ -130,7 +128,7 @@ def export_to_tool(
     with atomic_folder(out, overwrite=options.overwrite) as folder:
         for name, content in tool.write(whole):
             path = folder / name
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(path) as stream:
                 stream.write(content.encode())
         manifest = Manifest(files={name: sha256(folder / name) for name in files_in(folder)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nikawa.datasets.custom import is_custom
 from nikawa.exchange.base import TaskExport, ToolExport
@@ -20,14 +20,20 @@ def write_readme(
     commands: Sequence[Command],
     run_lines: Callable[[TaskExport, str, str], list[str]],
     list_notes: Callable[[ToolExport], list[str]],
-    log: str = "",
+    log: str = "LOG",
+    place: str = "this folder",
+    own_metrics: Mapping[str, str] | None = None,
 ) -> str:
-    """README.md of an export."""
+    """README.md of an export.
+
+    `log` is the log as the scoring command names it; `place` is where to run the commands. `own_metrics` is `Tool.metrics`; if the tool has only its own, its log cannot
+    be scored here.
+    """
     task, split, name = choose_main(commands)
     lines = [
         f"# {export.title} for {tool}",
         "",
-        f"Nikawa {__version__} wrote this folder for {tool} {export.tool_version}. Run in this folder:",
+        f"Nikawa {__version__} wrote this folder for {tool} {export.tool_version}. Run in {place}:",
         "",
         "```sh",
         *run_lines(task, split, name),
@@ -40,10 +46,48 @@ def write_readme(
     ]
     for own, part, label in commands:
         names = own.metric_names(part)
+        if own_metrics is not None:
+            names = [own_metrics[metric] for metric in own.task.metrics if metric in own_metrics]
         count = f"{len(own.splits[part]):,}"
         cells = (label, part, count, own.prompt, str(len(own.shots)), ", ".join(names))
         lines.append(f"| {' | '.join(cells)} |")
-    lines += [
+    if own_metrics is None:
+        lines += explain_metrics(export, tool)
+    hidden = [(own, part, label) for own, part, label in commands if own.is_hidden(part)]
+    if hidden:
+        labels = ", ".join(f"`{label}`" for _, _, label in hidden)
+        lines += [
+            "",
+            "## Hidden labels",
+            "",
+            f"The labels of {labels} are not published. The task collects the replies and reports only the unread ones. To get "
+            f"a score, send the log to the owners of the labels: {export.card.homepage}",
+        ]
+    notes = list_notes(export)
+    if notes:
+        lines += ["", "## Notes", "", *(f"- {note}" for note in notes)]
+    if own_metrics is None:
+        typed = "DATASET" if is_custom(task.task.dataset) else task.task.name
+        what = "DATASET is the dataset that was exported. " if is_custom(task.task.dataset) else ""
+        lines += [
+            "",
+            "## Score the log with Nikawa",
+            "",
+            f"{what}The scores are those that {tool} prints, with confidence intervals:",
+            "",
+            "```sh",
+            f"nikawa score {typed}:{split} {log}",
+            "```",
+        ]
+    card = export.card
+    lines += ["", "## Dataset", "", card.description, "", f"Licence: {card.licence}", ""]
+    lines += [f"Homepage: {card.homepage}", ""]
+    return "\n".join(lines)
+
+
+def explain_metrics(export: ToolExport, tool: str) -> list[str]:
+    """What the figures are, and which cannot be computed."""
+    lines = [
         "",
         f"The metrics are the official ones, in the unit of the official scorer. `{UNREAD}` is the share of replies without a readable "
         "answer. An unread reply counts as wrong, except in correlations, which skip it.",
@@ -59,36 +103,7 @@ def write_readme(
     ]
     if left_out:
         lines += ["", "Metrics that cannot be computed from replies:", "", *left_out]
-    hidden = [(own, part, label) for own, part, label in commands if own.is_hidden(part)]
-    if hidden:
-        labels = ", ".join(f"`{label}`" for _, _, label in hidden)
-        lines += [
-            "",
-            "## Hidden labels",
-            "",
-            f"The labels of {labels} are not published. The task collects the replies and reports only the unread ones. To get "
-            f"a score, send the log to the owners of the labels: {export.card.homepage}",
-        ]
-    notes = list_notes(export)
-    if notes:
-        lines += ["", "## Notes", "", *(f"- {note}" for note in notes)]
-    if log != "none":
-        typed = "DATASET" if is_custom(task.task.dataset) else task.task.name
-        what = "DATASET is the dataset that was exported. " if is_custom(task.task.dataset) else ""
-        lines += [
-            "",
-            "## Score the log with Nikawa",
-            "",
-            f"{what}The scores are those that {tool} prints, with confidence intervals:",
-            "",
-            "```sh",
-            f"nikawa score {typed}:{split} {log or 'LOG'}",
-            "```",
-        ]
-    card = export.card
-    lines += ["", "## Dataset", "", card.description, "", f"Licence: {card.licence}", ""]
-    lines += [f"Homepage: {card.homepage}", ""]
-    return "\n".join(lines)
+    return lines
 
 
 def choose_main(commands: Sequence[Command]) -> Command:

@@ -30,7 +30,7 @@ About = Mapping[str, Any]
 """The description of an exported task, as JSON holds it: see `describe_for_scorer` in `describe.py`."""
 Evaluate = Callable[[Items, Mode], Evaluation]
 UNREAD = "unread"
-"""The share of replies without a readable answer, reported beside the metrics."""
+"""The share of replies without a readable answer, reported with the metrics."""
 
 
 def read_labels(task: Task, offer: Offer) -> Reader:
@@ -115,7 +115,7 @@ class ReplyScorer:
         self.read = make_reader(self.task, make_offer(about["offer"]))
 
     def judge(self, row: Mapping[str, Any], reply: str | None) -> dict[str, Any]:
-        """The answer in a reply to the question of a row, beside its gold; the answer is None if the reply cannot be read."""
+        """The answer in a reply to the question of a row, with its gold; the answer is None if the reply cannot be read."""
         example = Example(id=str(row["id"]), inputs=dict(row))
         item = self._start_item(row)
         if reply is None:
@@ -163,7 +163,7 @@ class ReplyScorer:
     def mark(self, item: Mapping[str, Any]) -> float:
         """The score of one item, from 0 to 1, under the first metric that is a mean over items; else 1 if the reply was read.
 
-        Tools show it beside a sample. The result of a run comes from `summarise`.
+        Tools show it with a sample. The result of a run comes from `summarise`.
         """
         if item["gold"] is not None:
             scored = self._pair([item])

@@ -76,6 +76,7 @@ METRICS = (
         accuracy,
         "Share of items with the correct answer.",
         kinds=CLASS_KINDS,
+        names_in_tools={"llm-jp-eval": "exact_match"},
     ),
     Metric(
         "mcc",

@@ -245,6 +245,8 @@ class Metric(metaclass=MetricsByName):
     """The substitute score per item, if the metric is not a mean over items or is the mean of this score."""
     needs_inputs: tuple[str, ...] = ()
     """The inputs of the items that it looks at, such as the text whose characters it counts."""
+    names_in_tools: Mapping[str, str] = field(default_factory=dict)
+    """Tool of `nikawa data export --to` to its own name of the metric, if exports to the tool cannot bring a metric."""
 
     def __repr__(self) -> str:
         return f"Metric({self.name!r}): {self.about}"

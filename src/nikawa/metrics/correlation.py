@@ -217,6 +217,7 @@ PEARSON = Metric(
     skips_unanswered=True,
     standardise=standard_scores,
     item_form=SQUARED_ERROR,
+    names_in_tools={"llm-jp-eval": "pearson"},
 )
 METRICS = (
     PEARSON,
@@ -226,6 +227,7 @@ METRICS = (
         evaluate=spearman,
         about="Rank correlation of answers and gold.",
         standardise=standard_ranks,
+        names_in_tools={"llm-jp-eval": "spearman"},
     ),
     Metric(
         "mse",

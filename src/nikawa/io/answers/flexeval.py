@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +14,7 @@ from nikawa.io.answers.content import (
     list_fields,
     list_texts,
 )
-from nikawa.io.answers.logs import find_choices, find_offer, name_keys, place_unit, read_samples
-from nikawa.io.answers.reader import make_label_reader
+from nikawa.io.answers.logs import choose_likeliest, find_offer, place_unit, read_samples
 from nikawa.io.answers.readings import Offer
 from nikawa.io.answers.scores import to_float
 from nikawa.records import Example
@@ -111,19 +109,8 @@ def choose_answer(
     """
     if not output.chances:
         return output.text, None, output.why
-    chances, texts = output.chances, output.choices
-    top = max(range(len(chances)), key=chances.__getitem__)
-    answer: Any = texts[top]
-    if keyed := name_keys(texts, target.task, offer):
-        answer = int(keyed[top]) if target.task.kind == "choice" else keyed[top]
-        names, has_names = keyed, True
-    elif target.task.kind == "choice":
-        places = find_choices(texts, example) or list(range(len(texts)))
-        answer, names, has_names = places[top], [str(place) for place in places], True
-    else:
-        names, has_names = list(texts), all(map(make_label_reader(target.task), texts))
-    is_whole = has_names and all(map(math.isfinite, chances))
-    return answer, dict(zip(names, chances, strict=True)) if is_whole else None, None
+    answer, scores = choose_likeliest(output.choices, output.chances, target.task, example, offer)
+    return answer, scores, None
 
 
 FORM = AnswerForm("flexeval", read_samples, read_outputs, log=True)

@@ -5,6 +5,7 @@ variants, likelihoods of choices.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -17,6 +18,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.answers.base import UnfitAnswer
 from nikawa.io.answers.content import fold_content
+from nikawa.io.answers.reader import make_label_reader
 from nikawa.io.answers.readings import Offer, make_offer
 from nikawa.io.json import decode_json, read_json
 from nikawa.io.limits import CHECKED_BYTES, refuse_large_json
@@ -116,6 +118,31 @@ def find_choices(texts: Sequence[str], example: Example | None) -> list[int] | N
         return None
     places = [choices.index(text) for text in folded]
     return places if len(set(places)) == len(places) else None
+
+
+def choose_likeliest(
+    texts: Sequence[str],
+    chances: Sequence[float],
+    task: Task,
+    example: Example | None,
+    offer: Offer | None,
+) -> tuple[Any, dict[str, float] | None]:
+    """The choice with the highest likelihood, the first of several, and the likelihoods as scores of all.
+
+    The scores are None if the texts do not name the answers of the task, or if a likelihood is not finite.
+    """
+    top = max(range(len(chances)), key=chances.__getitem__)
+    names, is_named = list(texts), True
+    answer: Any = texts[top]
+    if keyed := name_keys(texts, task, offer):
+        names, answer = keyed, int(keyed[top]) if task.kind == "choice" else keyed[top]
+    elif task.kind == "choice":
+        places = find_choices(texts, example) or list(range(len(texts)))
+        names, answer = [str(place) for place in places], places[top]
+    else:
+        is_named = all(map(make_label_reader(task), texts))
+    is_whole = is_named and all(map(math.isfinite, chances))
+    return answer, dict(zip(names, chances, strict=True)) if is_whole else None
 
 
 def find_offer(fields: Mapping[str, Any]) -> Offer | None:

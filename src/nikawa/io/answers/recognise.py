@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nikawa.errors import BadInput, suggest
-from nikawa.io.answers import flexeval, inspect_log, keyed, lm_eval, ordered
+from nikawa.io.answers import flexeval, inspect_log, keyed, lighteval, lm_eval, ordered
 from nikawa.io.answers.base import (
     ANSWER_NAMES,
     ID_NAMES,
@@ -46,6 +46,7 @@ FORMS: dict[str, AnswerForm] = {
         lm_eval.FORM,
         flexeval.FORM,
         inspect_log.FORM,
+        lighteval.FORM,
     )
 }
 
@@ -91,6 +92,8 @@ def recognise(path: Path) -> AnswerForm:
     if start.first[:2] == b"PK" and is_workbook(path):
         cure = "save its sheet as CSV (UTF-8)"
         raise BadInput("is a spreadsheet workbook", file=path, cure=cure)
+    if start.first[:4] == b"PAR1" and lighteval.is_log(path):
+        return lighteval.FORM
     if start.first[:4] in FIRST_BYTES:
         return FIRST_BYTES[start.first[:4]]
     if start.suffix == ".csv":
