@@ -63,6 +63,7 @@ def expand_words(line: str) -> Iterator[str]:
         "chat",
         "data",
         "datasets",
+        "export",
         "glossary",
         "hidden",
         "lexicon",
