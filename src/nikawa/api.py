@@ -8,6 +8,10 @@ names of the command-line options. Rarely needed settings are fields of the job'
 Functions that make a dataset (`clean`, `pair`, `generate`, `perturb`, `tag`, `split`) return it in memory; its field `report` is the
 report of the job. With `out=` or `options=` they write files and return only the report, as the command line needs it.
 
+Functions that work in chunks (`clean`, `pair`, `generate`, `perturb`, `tag`) use one process of this machine. `workers` is a number of
+processes; with more than one, a script needs `if __name__ == "__main__":`. `executor="ray"` works on a Ray cluster, where `address` is
+HOST:PORT or `auto`. The result does not depend on these.
+
 `nikawa.objects` turns objects into the files that the jobs read. Each function imports its job when you call it.
 """
 
@@ -640,7 +644,15 @@ def load_made(path: Path) -> Dataset:
     return load(str(path))
 
 
-class CleanKeywords(TypedDict, total=False):
+class PlaceKeywords(TypedDict, total=False):
+    """Keywords of every function that works in chunks: with how many processes, or where."""
+
+    workers: int | None
+    executor: str | None
+    address: str | None
+
+
+class CleanKeywords(PlaceKeywords, total=False):
     """Keywords of `clean` that both of its forms take."""
 
     scorer: ToxicityScorer | None
@@ -675,6 +687,9 @@ def clean(
     field: str | None = None,
     steps: str | Iterable[str] | None = None,
     without: str | Iterable[str] | None = None,
+    workers: int | None = None,
+    executor: str | None = None,
+    address: str | None = None,
 ) -> MadeDataset | CleanReport:
     """Clean source texts into candidate sentences: a dataset in memory, or the records file `out`.
 
@@ -692,7 +707,13 @@ def clean(
     listener = on_progress or (lambda documents, characters: None)
     with open_call("clean", CleanOptions, options) as files:
         chosen = set_options(
-            options, CleanOptions, steps=as_names(steps), without=as_names(without)
+            options,
+            CleanOptions,
+            steps=as_names(steps),
+            without=as_names(without),
+            workers=workers,
+            executor=executor,
+            address=address,
         )
         if language is not None:
             settings = replace_record(chosen.settings, language=language)
@@ -708,7 +729,7 @@ def clean(
         return cast("MadeDataset | CleanReport", target.result(report, files=titled))
 
 
-class PairKeywords(TypedDict, total=False):
+class PairKeywords(PlaceKeywords, total=False):
     """Keywords of `pair` that both of its forms take."""
 
     on_progress: Callable[[int, int], None] | None
@@ -748,6 +769,9 @@ def pair(
     rouge: str | None = None,
     field: str | None = None,
     seed: int | None = None,
+    workers: int | None = None,
+    executor: str | None = None,
+    address: str | None = None,
 ) -> MadeDataset | PairReport:
     """Pair sentences: a dataset in memory, or the records file `out`. docs/pair.md describes the methods.
 
@@ -775,12 +799,15 @@ def pair(
             rouge=rouge,
             field=field,
             seed=seed,
+            workers=workers,
+            executor=executor,
+            address=address,
         )
         report = pair(method, files.sentences(sentences), options=chosen, on_progress=on_progress)
         return cast("MadeDataset | PairReport", target.result(report, out=None))
 
 
-class GenerateKeywords(TypedDict, total=False):
+class GenerateKeywords(PlaceKeywords, total=False):
     """Keywords of `generate` that both of its forms take."""
 
     data: Path | None
@@ -812,6 +839,9 @@ def generate(
     total: int | Mapping[str, int] | None = None,
     seed: int | None = None,
     splits: str | Iterable[str] | None = None,
+    workers: int | None = None,
+    executor: str | None = None,
+    address: str | None = None,
 ) -> MadeDataset | GenerateReport:
     """Generate inference problems from a pack of templates, with computed labels.
 
@@ -840,6 +870,9 @@ def generate(
             per=None if total is None else "total",
             seed=seed,
             splits=as_names(splits),
+            workers=workers,
+            executor=executor,
+            address=address,
         )
         target = choose_target(files, "generated", "the dataset", out, in_memory=out is None)
         folder = Path(str(target.path))
@@ -868,7 +901,7 @@ class JobKeywords(TypedDict, total=False):
     on_progress: Callable[..., None] | None
 
 
-class PerturbAllKeywords(PerturbKeywords, JobKeywords, total=False):
+class PerturbAllKeywords(PerturbKeywords, JobKeywords, PlaceKeywords, total=False):
     """Keywords of `perturb` that all forms without `options` take."""
 
 
@@ -913,6 +946,9 @@ def perturb(
     assume_eligible: bool | None = None,
     min_confidence: float | None = None,
     parser: str | None = None,
+    workers: int | None = None,
+    executor: str | None = None,
+    address: str | None = None,
 ) -> MadeDataset | PerturbReport:
     """Apply operations (`swap`, `scramble`, `particles`, `width-full`, …) to a dataset; each example links to its parent.
 
@@ -949,6 +985,9 @@ def perturb(
             assume_eligible=assume_eligible,
             min_confidence=min_confidence,
             parser=parser,
+            workers=workers,
+            executor=executor,
+            address=address,
         )
         spec = files.dataset(dataset)
         try:
@@ -961,7 +1000,7 @@ def perturb(
         return cast("MadeDataset | PerturbReport", target.result(report, out=None))
 
 
-class TagKeywords(JobKeywords, total=False):
+class TagKeywords(JobKeywords, PlaceKeywords, total=False):
     """Keywords of `tag` that both of its forms take."""
 
     pack: str | None
@@ -990,6 +1029,9 @@ def tag(
     out: Path | str | None = None,
     pack: str | None = None,
     inputs: str | Iterable[str] | None = None,
+    workers: int | None = None,
+    executor: str | None = None,
+    address: str | None = None,
 ) -> MadeDataset | TagReport:
     """Tag the examples of a dataset with the linguistic phenomena of a pack: the dataset in memory, or written to `out`.
 
@@ -1003,7 +1045,14 @@ def tag(
     with open_call("tag", TagOptions, options) as files:
         target = choose_target(files, "tagged", "the result", out, in_memory=in_memory)
         chosen = set_options(
-            options, TagOptions, out=target.path, pack=pack, inputs=as_names(inputs)
+            options,
+            TagOptions,
+            out=target.path,
+            pack=pack,
+            inputs=as_names(inputs),
+            workers=workers,
+            executor=executor,
+            address=address,
         )
         report = tag(files.dataset(dataset), data=data, options=chosen, on_progress=on_progress)
         return cast("MadeDataset | TagReport", target.result(report))

@@ -85,6 +85,9 @@ class Origin(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The origin of the label; `hidden` means that it exists but is not published."""
 
 
+_NO_TAGS: frozenset[str] = frozenset()
+
+
 class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One item of a dataset."""
 
@@ -94,7 +97,7 @@ class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The inputs that a model may see, by name."""
     gold: dict[str, Any] = {}
     """The correct answer, by question; empty if it is hidden."""
-    tags: frozenset[str] = frozenset()
+    tags: frozenset[str] = _NO_TAGS
     """Names of phenomena."""
     meta: dict[str, Any] = {}
     """Named values to slice by: source, category, template, image, …"""
@@ -106,6 +109,17 @@ class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
     def hidden(self) -> bool:
         """Whether the label is hidden: it is never shown, and used for training or scoring only if its owner asks for it."""
         return self.origin is not None and self.origin.gold == "hidden"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An example from another process has the same JSON: the encoder omits no other empty set than the default."""
+        fields = msgspec.structs.asdict(self)
+        if self.tags is _NO_TAGS:
+            del fields["tags"]
+        return _make_example, (fields,)
+
+
+def _make_example(fields: dict[str, Any]) -> Example:
+    return Example(**fields)
 
 
 class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -15,7 +15,7 @@ from tests.cluster.nodes import TestCluster, start_cluster
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
     """Two nodes that cannot read the temporary folders of tests; this process stays connected to them."""
     pytest.importorskip("ray")
-    from nikawa.execute.ray_cluster import connect
+    from nikawa.execute.ray_connection import connect
 
     forbidden = tmp_path_factory.getbasetemp()
     # the folders of the nodes are elsewhere, as on other machines

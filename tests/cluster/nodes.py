@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nikawa
+
 GUARD = Path(__file__).parent / "guard"
+SOURCE = str(Path(nikawa.__file__).parents[1])
+"""Nodes run the source that is tested, wherever the installed one is."""
 STORE_BYTES = 80 << 20
 """The smallest object store that Ray takes is 75 MiB."""
 
@@ -42,7 +46,7 @@ class TestCluster:
             env_vars={
                 "NIKAWA_NODE_DIR": str(own),
                 "NIKAWA_TEST_FORBIDDEN": str(self.forbidden),
-                "PYTHONPATH": str(GUARD),
+                "PYTHONPATH": os.pathsep.join((str(GUARD), SOURCE)),
                 "HOME": str(own),
             },
         )

@@ -14,7 +14,8 @@ from tests.cluster.nodes import TestCluster
 
 from nikawa.errors import BadInput
 from nikawa.execute import ExecuteOptions, Killed, Resources
-from nikawa.execute.ray_cluster import RayExecutor, check_address
+from nikawa.execute.ray_cluster import RayExecutor
+from nikawa.execute.ray_connection import check_address
 
 Nikawa = Callable[..., CompletedProcess[str]]
 

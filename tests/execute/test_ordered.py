@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.execute.ordered import map_in_order
+from nikawa.io.json import encode_json
+from nikawa.records import Example
 
 
 def square(number: int) -> int:
@@ -26,6 +30,13 @@ def fail_at(number: int, bad: int) -> int:
 
 def process_id(_: int) -> int:
     return os.getpid()
+
+
+def test_an_example_that_travelled_has_the_same_json() -> None:
+    example = Example(id="1", inputs={"text": "犬"})
+    assert encode_json(pickle.loads(pickle.dumps(example))) == encode_json(example)
+    tagged = replace(example, tags=frozenset({"negation"}))
+    assert pickle.loads(pickle.dumps(tagged)) == tagged
 
 
 def test_here() -> None:

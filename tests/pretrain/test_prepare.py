@@ -98,7 +98,7 @@ def test_the_same_bytes_for_any_number_of_workers(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nikawa.pretrain.corpus.CHUNK_CHARS", 2_000)
-    one, two = run(corpus, tmp_path / "one"), run(corpus, tmp_path / "two", workers=2)
+    one, two = run(corpus, tmp_path / "one"), run(corpus, tmp_path / "two", where=2)
     assert one == two
     for name in (TRAIN_FILE, HELDOUT_FILE, REPORT_FILE):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

@@ -149,7 +149,7 @@ def test_several_processes_find_the_same_tags() -> None:
     ]
     pack = find_pack("ja")
     alone = list(tag_all(examples, pack))
-    assert list(tag_all(examples, pack, workers=2)) == alone
+    assert list(tag_all(examples, pack, where=2)) == alone
     assert alone[0].tags == {"Numerical"}
     assert alone[2].why
 

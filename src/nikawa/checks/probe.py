@@ -63,6 +63,11 @@ class ProbeOptions:
     """Tokens listed by PMI for each label."""
     smoothing: float = SMOOTHING
     workers: int = 1
+    """Number of processes; the result does not depend on it."""
+    executor: str = ""
+    """By name, such as `ray`; empty: processes of this machine."""
+    address: str = ""
+    """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
 
 
 class ArtifactReport(Record, frozen=True, kw_only=True):
@@ -107,7 +112,10 @@ def probe_artifacts(
     on_progress: Progress | None = None,
 ) -> Probe:
     """Test a dataset, given as `load` takes it; a records file is streamed."""
+    from nikawa.execute.ordered import choose_place, map_in_order  # brings multiprocessing
+
     options = options or ProbeOptions()
+    place = choose_place(options)
     source = open_source(text, data)
     plan = make_plan(text, source, options.question)
     sides = choose_sides(plan, options.side)
@@ -119,14 +127,12 @@ def probe_artifacts(
     items = labelled_texts(meta_filter.keep(stream), plan, sides)
     tally = Tally(sides)
     try:
-        if options.workers <= 1:
+        if options.workers <= 1 and options.executor in ("", "here"):
             tally = _count_chunk(items, sides, tokeniser)
         else:
-            from nikawa.execute.ordered import map_in_order  # brings multiprocessing
-
             chunks = iter(lambda: list(islice(items, EXAMPLES_PER_CHUNK)), [])
             count_chunk = partial(_count_chunk, sides=sides, tokeniser=tokeniser)
-            for part in map_in_order(count_chunk, chunks, options.workers, ahead=2):
+            for part in map_in_order(count_chunk, chunks, place, ahead=2):
                 tally.merge(part)
     except BadInput as problem:
         raise place_problem(problem, text, data, sides) from None

@@ -32,7 +32,7 @@ from nikawa.cleaning.engine import Cleaner, Passage, Rejection, Tally
 from nikawa.cleaning.minhash import Signatures, compute_signatures
 from nikawa.cleaning.toxicity import SCORER_BATCH, Scorer, find_toxic
 from nikawa.errors import BadInput
-from nikawa.execute.ordered import map_in_order
+from nikawa.execute.ordered import choose_place, map_in_order
 from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
@@ -61,6 +61,11 @@ class CleanOptions(Record, frozen=True, kw_only=True):
     removed: Path | None = None
     """Where to write the sentences that were removed."""
     workers: int = 1
+    """Number of processes; the result does not depend on it."""
+    executor: str = ""
+    """By name, such as `ray`; empty: processes of this machine."""
+    address: str = ""
+    """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
     overwrite: bool = False
 
 
@@ -106,6 +111,7 @@ def clean(
     Toxicity is one of the steps just when there is a `scorer`, whatever steps the options name.
     """
     options = options or CleanOptions()
+    place = choose_place(options)
     texts = [input_path(text) for text in texts]
     refuse_unworkable(texts, out, options)
     files = inspect_files(texts, options.reading, options.settings.language)
@@ -130,7 +136,7 @@ def clean(
         output = _Output(kept_stream, removed_stream)
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
         work = partial(clean_chunk, steps=tuple(step.name for step in steps), settings=settings)
-        results = map_in_order(work, by_characters(documents, CHUNK_CHARS), options.workers)
+        results = map_in_order(work, by_characters(documents, CHUNK_CHARS), place)
         for result in run_late_steps(results, steps, settings, scorer):
             output.write(result)
             on_progress(output.documents, output.characters)

@@ -13,6 +13,8 @@ import typer
 
 from nikawa import api
 from nikawa.cli.terminal.options import (
+    ClusterAddress,
+    ExecutorName,
     Json,
     Overwrite,
     Processes,
@@ -100,6 +102,8 @@ def clean(
         Path | None, typer.Option(help="Write the removed sentences, with reasons, to this file.")
     ] = None,
     workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -135,6 +139,8 @@ def clean(
         reading=reading,
         removed=removed,
         workers=workers,
+        executor=executor,
+        address=address,
         overwrite=overwrite,
     )
     with progress_bar("cleaning, characters", quiet or json) as bar:

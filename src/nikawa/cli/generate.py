@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, Json, Quiet
+from nikawa.cli.terminal.options import (
+    ClusterAddress,
+    Data,
+    ExecutorName,
+    Json,
+    Processes,
+    Quiet,
+)
 from nikawa.cli.terminal.output import (
     echo,
     format_count,
@@ -80,9 +87,9 @@ def generate(
             help="Tokeniser for the gate; default: the language's.",
         ),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Number of processes; the output does not depend on it.", min=1)
-    ] = 1,
+    workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing dataset.")
     ] = False,
@@ -99,6 +106,8 @@ def generate(
         seed=seed,
         splits=tuple(split or ()),
         workers=workers,
+        executor=executor,
+        address=address,
         overwrite=overwrite,
         gate=gate_over if gate else None,
         tokeniser=tokeniser,

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Json, Overwrite, Quiet, complete_from
+from nikawa.cli.terminal.options import (
+    ClusterAddress,
+    ExecutorName,
+    Json,
+    Overwrite,
+    Processes,
+    Quiet,
+    complete_from,
+)
 from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -77,6 +85,9 @@ def pair(
         typer.Option(help="Time limit of a translator in seconds; default: none.", min=0.1),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed for random choices.", min=0)] = 0,
+    workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -104,6 +115,9 @@ def pair(
         seed=seed,
         out=out,
         overwrite=overwrite,
+        workers=workers,
+        executor=executor,
+        address=address,
     )
     with progress_bar(f"pairing {file.name}", quiet or json) as bar:
         report = api.pair(

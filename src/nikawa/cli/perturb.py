@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, DrawSeed, Json, Overwrite, Quiet, complete_datasets
+from nikawa.cli.terminal.options import (
+    ClusterAddress,
+    Data,
+    DrawSeed,
+    ExecutorName,
+    Json,
+    Overwrite,
+    Processes,
+    Quiet,
+    complete_datasets,
+)
 from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -100,6 +110,9 @@ def perturb(
         AugmentGold, typer.Option(help="Label of additions whose meaning changed.")
     ] = AugmentGold.random,
     seed: DrawSeed = 0,
+    workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     overwrite: Overwrite = False,
     data: Data = None,
     json: Json = False,
@@ -134,6 +147,9 @@ def perturb(
         augment_gold=augment_gold.value,
         out=out,
         overwrite=overwrite,
+        workers=workers,
+        executor=executor,
+        address=address,
     )
     with progress_bar(f"perturbing {dataset}", quiet or json) as bar:
         report = api.perturb(

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from nikawa.cli.terminal.options import Data, Json, Processes, Quiet, TextField, complete_from
+from nikawa.cli.terminal.options import (
+    ClusterAddress,
+    Data,
+    ExecutorName,
+    Json,
+    Processes,
+    Quiet,
+    TextField,
+    complete_from,
+)
 from nikawa.cli.terminal.output import echo, format_count, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -147,6 +156,8 @@ def pretrain(
         ),
     ] = False,
     workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace output that was made with other settings.")
     ] = False,
@@ -189,6 +200,8 @@ def pretrain(
         any_language=any_language,
         squeeze=squeeze,
         workers=workers,
+        executor=executor,
+        address=address,
         overwrite=overwrite,
     )
     try:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli.terminal.options import Data, Json, Quiet
+from nikawa.cli.terminal.options import (
+    ClusterAddress,
+    Data,
+    ExecutorName,
+    Json,
+    Processes,
+    Quiet,
+)
 from nikawa.cli.terminal.output import (
     echo,
     format_count,
@@ -97,7 +104,9 @@ def artifacts(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing plot.")
     ] = False,
-    workers: Annotated[int, typer.Option(help="Number of tokeniser processes.", min=1)] = 1,
+    workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -123,6 +132,8 @@ def artifacts(
         top=top,
         smoothing=smoothing,
         workers=workers,
+        executor=executor,
+        address=address,
     )
     with progress_bar(f"testing the tokens of {dataset}", quiet or json) as bar:
         report = run(dataset, data, options, bar.update)

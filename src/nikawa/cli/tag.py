@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa import api
-from nikawa.cli.terminal.options import Data, HiddenLabels, Json, Overwrite, Quiet, TableStyle
+from nikawa.cli.terminal.options import (
+    ClusterAddress,
+    Data,
+    ExecutorName,
+    HiddenLabels,
+    Json,
+    Overwrite,
+    Processes,
+    Quiet,
+    TableStyle,
+)
 from nikawa.cli.terminal.output import (
     echo,
     format_count,
@@ -59,9 +69,9 @@ def tag(
     inputs: Annotated[
         list[str] | None, typer.Option("--input", help="Tag only this input; may be repeated.")
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Number of processes; the output does not depend on it.", min=1)
-    ] = 1,
+    workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     hidden: HiddenLabels = False,
     overwrite: Overwrite = False,
     style: TableStyle = None,
@@ -76,7 +86,16 @@ def tag(
         return list_packs(json) if pack is None else show_pack(pack, json)
     names = tuple(inputs or ())
     options = TagOptions(
-        pack, names, instead, out, overwrite, compare, hidden=hidden, workers=workers
+        pack,
+        names,
+        instead,
+        out,
+        overwrite,
+        compare,
+        hidden=hidden,
+        workers=workers,
+        executor=executor,
+        address=address,
     )
     with progress_bar(f"tagging {dataset}", quiet or json) as bar:
         report = api.tag(

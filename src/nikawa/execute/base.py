@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from inspect import signature
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -147,6 +148,31 @@ class ExecutorKind:
 
 
 @dataclass(frozen=True)
+class FunctionWithFiles(Generic[Item, Result]):
+    """A function over chunks that reads files. On a cluster they travel by content, once to each node.
+
+    Each process builds the function once, when it gets its first chunk.
+    """
+
+    build: Callable[[Mapping[str, Path]], Callable[[Item], Result]]
+    """Makes the function from the places of the files on the machine that it is called on. It can be pickled."""
+    files: Mapping[str, Path]
+    """Files or folders of this machine, by any name."""
+
+    def __call__(self, chunk: Item) -> Result:
+        """Call the function with the files of this machine."""
+        return self._function(chunk)
+
+    @cached_property
+    def _function(self) -> Callable[[Item], Result]:
+        return self.build(self.files)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Each process builds its own."""
+        return FunctionWithFiles, (self.build, self.files)
+
+
+@dataclass(frozen=True)
 class Content:
     """A file, a folder or a value that travels to other machines."""
 
@@ -160,7 +186,7 @@ class Errand(Protocol[Result_co]):
 
     @property
     def contents(self) -> Mapping[str, Content]:
-        """Files, folders and values that the work needs, by name. Each machine gets a content once, whoever needs it."""
+        """Files, folders and values that the work needs, by name. Each machine gets a content only once."""
         ...
 
     @property

@@ -1,7 +1,7 @@
-"""Files, folders and values that travel to other machines by content: each goes to a machine once, whoever needs it there.
+"""Files, folders and values that travel to other machines by content: each goes to a machine only once.
 
-The sender cuts a content into pieces of bounded size and puts them where the other machines can get them. A machine that
-needs the content looks it up in its cache by digest, and fetches the pieces only if it is not there. It is in the cache whole or
+The sender cuts a content into blocks of bounded size and puts them where the other machines can get them. A machine that
+needs the content looks it up in its cache by digest, and fetches the blocks only if it is not there. It is in the cache whole or
 not at all. Where it was on the sender does not matter.
 """
 
@@ -21,17 +21,17 @@ from nikawa.execute.base import Content
 from nikawa.io.json import encode_json
 from nikawa.io.locks import lock_descriptor
 
-PIECE_BYTES = 32 << 20
+BLOCK_BYTES = 32 << 20
 """Most bytes of a file that are in memory at a time."""
 NODE_VARIABLE = "NIKAWA_NODE_DIR"
 """The environment variable with the folder that a machine of a cluster works in."""
 NOT_SENT = ("state", "work")
 """Folders in a checkpoint that hold unfinished training: no model reads them."""
 
-PutPiece = Callable[[bytes], Any]
-"""Puts a piece where other machines can get it, and returns a reference."""
-GetPiece = Callable[[Any], bytes]
-"""Gets a piece by its reference."""
+PutBlock = Callable[[bytes], Any]
+"""Puts a block where other machines can get it, and returns a reference."""
+GetBlock = Callable[[Any], bytes]
+"""Gets a block by its reference."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SentFile:
     name: str
     """Its path inside the folder; the content's own name if it is a single file."""
     digest: str
-    pieces: tuple[Any, ...]
+    blocks: tuple[Any, ...]
     """References to its bytes."""
 
 
@@ -59,7 +59,7 @@ class SentContent:
 class ContentSender:
     """Puts contents up for other machines, each once."""
 
-    put: PutPiece
+    put: PutBlock
     bytes_put: int = 0
     _sent: dict[str, SentContent] = field(default_factory=dict)
     """By digest."""
@@ -72,9 +72,9 @@ class ContentSender:
         if isinstance(source, bytes):
             digest = compute_digest(source)
             if digest not in self._sent:
-                cuts = range(0, len(source), PIECE_BYTES)
-                pieces = tuple(self._put(source[cut : cut + PIECE_BYTES]) for cut in cuts)
-                file = SentFile(name, digest, pieces)
+                cuts = range(0, len(source), BLOCK_BYTES)
+                blocks = tuple(self._put(source[cut : cut + BLOCK_BYTES]) for cut in cuts)
+                file = SentFile(name, digest, blocks)
                 self._sent[digest] = SentContent(name, digest, (file,), is_folder=False)
             return self._sent[digest]
         files = list_files(source)
@@ -90,18 +90,18 @@ class ContentSender:
         sent = []
         for name, path in files.items():
             state = blake2b(digest_size=16)
-            pieces = []
-            for piece in read_pieces(path):
-                state.update(piece)
-                pieces.append(self._put(piece))
-            sent.append(SentFile(name if is_folder else content, state.hexdigest(), tuple(pieces)))
+            blocks = []
+            for block in read_blocks(path):
+                state.update(block)
+                blocks.append(self._put(block))
+            sent.append(SentFile(name if is_folder else content, state.hexdigest(), tuple(blocks)))
         # the name counts too: a reader may choose by it, as by the ending of a file
         value = encode_json([content, [(file.name, file.digest) for file in sent]])
         return SentContent(content, compute_digest(value), tuple(sent), is_folder)
 
-    def _put(self, piece: bytes) -> Any:
-        self.bytes_put += len(piece)
-        return self.put(piece)
+    def _put(self, block: bytes) -> Any:
+        self.bytes_put += len(block)
+        return self.put(block)
 
 
 def list_files(content: Path) -> dict[str, Path]:
@@ -117,11 +117,11 @@ def list_files(content: Path) -> dict[str, Path]:
     return files
 
 
-def read_pieces(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, a bounded piece at a time."""
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, a bounded block at a time."""
     with path.open("rb") as stream:
-        while piece := stream.read(PIECE_BYTES):
-            yield piece
+        while block := stream.read(BLOCK_BYTES):
+            yield block
 
 
 def compute_digest(value: bytes) -> str:
@@ -143,7 +143,7 @@ def node_folder() -> Path:
     return folder
 
 
-def fetch_content(sent: SentContent, folder: Path, get: GetPiece) -> tuple[Path, int]:
+def fetch_content(sent: SentContent, folder: Path, get: GetBlock) -> tuple[Path, int]:
     """Where a content is below the folder of this machine, and the bytes that were fetched for it: 0 if it was there.
 
     Several processes may ask for it at the same time: one fetches it, the others wait.
@@ -169,8 +169,8 @@ def fetch_content(sent: SentContent, folder: Path, get: GetPiece) -> tuple[Path,
         os.close(descriptor)
 
 
-def write_content(sent: SentContent, home: Path, get: GetPiece) -> int:
-    """Write a content below a new folder, a piece at a time, and return its bytes."""
+def write_content(sent: SentContent, home: Path, get: GetBlock) -> int:
+    """Write a content below a new folder, a block at a time, and return its bytes."""
     size = 0
     top = home / sent.name if sent.is_folder else home
     top.mkdir(mode=0o700, parents=True)
@@ -179,10 +179,10 @@ def write_content(sent: SentContent, home: Path, get: GetPiece) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         state = blake2b(digest_size=16)
         with path.open("wb") as stream:
-            for reference in file.pieces:
-                piece = get(reference)
-                state.update(piece)
-                size += stream.write(piece)
+            for reference in file.blocks:
+                block = get(reference)
+                state.update(block)
+                size += stream.write(block)
         if state.hexdigest() != file.digest:
             cure = "run the same command again"
             raise BadInput(f"{sent.name} did not arrive as it was sent", cure=cure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from nikawa.errors import BadInput
 from nikawa.execute import executors
@@ -15,6 +15,40 @@ Result = TypeVar("Result")
 
 CHUNKS_AHEAD = 3
 """Chunks each worker may be ahead of the reader."""
+
+
+class BatchOptions(Protocol):
+    """The options of a job that maps over chunks, as far as they say where."""
+
+    @property
+    def workers(self) -> int:
+        """Number of processes; 1 is the default of every job."""
+        ...
+
+    @property
+    def executor(self) -> str:
+        """By name; empty: processes of this machine."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Of a cluster."""
+        ...
+
+
+def choose_place(options: BatchOptions) -> ExecuteOptions:
+    """Where a job maps its chunks. An executor that is named uses all the room it has, unless more than one worker is asked for.
+
+    Raises BadInput for an unknown executor, and for an address without a cluster.
+    """
+    name = options.executor
+    if name not in ("", "here", "pool") and executors()[name].map_in_order is None:
+        raise BadInput(f"the executor {name} cannot map chunks", cure="pass --executor pool or ray")
+    if options.address and (not name or not executors()[name].is_cluster):
+        what = "--address needs an executor with machines of its own"
+        raise BadInput(what, cure="pass --executor ray too")
+    workers = options.workers if options.workers > 1 or not name else 0
+    return ExecuteOptions(name, workers, address=options.address)
 
 
 def map_in_order(
@@ -29,8 +63,9 @@ def map_in_order(
 
     `where` is a number of processes of this machine, or the options of any executor. In other processes and on other machines,
     the function goes to each worker once. The function, the chunks and the results must be picklable (with `start="fork"`, the
-    function need not be). At most `ahead` chunks per worker are read before their results are taken, so that memory stays bounded
-    however many there are. An error of the function is raised here.
+    function need not be). Files that the function reads do not travel, unless it is a `nikawa.execute.FunctionWithFiles`. At most `ahead` chunks
+    per worker are read before their results are taken, so that memory stays bounded however many there are. An error of the
+    function is raised here.
 
     >>> list(map_in_order(len, ["a", "bcd"]))
     [1, 3]

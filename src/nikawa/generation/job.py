@@ -22,7 +22,9 @@ from msgspec.structs import replace
 
 from nikawa.datasets.known import write_known
 from nikawa.errors import BadInput, list_names, unknown
-from nikawa.execute.ordered import map_in_order
+from nikawa.execute import ExecuteOptions
+from nikawa.execute.ordered import choose_place, map_in_order
+from nikawa.execute.pool import count_processors
 from nikawa.generation.artifact_gate import GateVerdict, judge_artifacts
 from nikawa.generation.check import refuse_faults
 from nikawa.generation.conditions import LABELS
@@ -68,7 +70,7 @@ Progress = Callable[[int, int], None]
 class GenerateOptions:
     """What to generate, and how.
 
-    The bytes depend on everything but `workers` and `overwrite`.
+    The bytes depend on everything but `workers`, `executor`, `address` and `overwrite`.
     """
 
     counts: Mapping[str, int] | None = None
@@ -79,6 +81,10 @@ class GenerateOptions:
     splits: tuple[str, ...] = ()
     """Training splits of the pack to write in addition to the whole; `all` for all."""
     workers: int = 1
+    executor: str = ""
+    """By name, such as `ray`; empty: processes of this machine."""
+    address: str = ""
+    """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
     overwrite: bool = False
     gate: int | None = None
     """Most pairs of token and label that may be over the line; None for no gate."""
@@ -195,6 +201,7 @@ def generate(
     be made.
     """
     options = options or GenerateOptions()
+    choose_place(options)  # refuse it before the work starts
     if options.gate is not None and options.tokeniser is not None:
         analyser(options.tokeniser, cache=0)  # a wrong name fails before the work, not after it
     cure = "wait until it ends, or choose another folder"
@@ -405,7 +412,9 @@ class Plan:
         skipped = files.journal.chunks
         done = sum(one.stop - one.start for chunk in chunks[:skipped] for one in chunk)
         try:
-            for chunk, texts in self.make_all(chunks[skipped:], options.workers, files.folder):
+            for chunk, texts in self.make_all(
+                chunks[skipped:], choose_place(options), files.folder
+            ):
                 files.add(self.sort_texts(chunk, texts))
                 done += sum(one.stop - one.start for one in chunk)
                 if on_progress is not None:
@@ -416,12 +425,17 @@ class Plan:
             raise
 
     def make_all(
-        self, chunks: list[Chunk], workers: int, folder: Path
+        self, chunks: list[Chunk], where: ExecuteOptions, folder: Path
     ) -> Iterator[tuple[Chunk, Sequence[Text]]]:
         """Each chunk with its texts, in order.
 
-        Worker processes leave them in files of the folder.
+        Processes of this machine leave them in files of the folder; other machines get the plan,
+        and send the texts.
         """
+        if where.executor not in ("", "pool"):
+            yield from zip(chunks, map_in_order(self.make, chunks, where), strict=True)
+            return
+        workers = where.workers or count_processors()
         if workers <= 1 or len(chunks) < 2:
             for chunk in chunks:
                 yield chunk, self.make(chunk)

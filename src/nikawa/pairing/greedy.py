@@ -9,12 +9,19 @@ and so do sentences that share nothing with any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from heapq import heapify, heappop, heappush
-from typing import Literal, NamedTuple
+from itertools import islice
+from multiprocessing import get_all_start_methods
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from nikawa.execute import ExecuteOptions
+from nikawa.execute.ordered import map_in_order
 from nikawa.pairing.inverted_index import SLACK, Bags, Matches, compute_rouge
 from nikawa.pairing.lcs import Lcs
 from nikawa.pairing.units import CodedSentences, Ints, encode_bigrams
@@ -24,6 +31,9 @@ PARTNERS_KEPT = 8
 """Partners remembered a sentence, so that one which left does not mean a new search."""
 FIRST_BLOCK = 16
 """Sentences whose subsequence is computed at first; then four times as many, and so on."""
+
+CHUNK_SENTENCES = 64
+"""Sentences whose partners another process looks for at a time."""
 
 OnProgress = Callable[[int, int], None]
 """Called with how many sentences are done and how many there are."""
@@ -43,14 +53,23 @@ def algorithm1(
     *,
     seed: int = 0,
     on_progress: OnProgress | None = None,
+    where: ExecuteOptions | None = None,
 ) -> Iterator[Pair]:
-    """Pairs in the order they are found; of an odd number one sentence stays alone."""
-    searcher = Searcher(coded, variant)
+    """Pairs in the order they are found; of an odd number one sentence stays alone.
+
+    With `where`, other processes look for the partners of the sentences that are left; of those,
+    the first that has not left is the best of all that are left. Only a sentence whose partners
+    have all left is searched for again here.
+    """
+    finder = PartnerFinder(coded, variant)
+    searcher = finder.searcher
     bags, lowest, count = searcher.bags, 0, len(coded)
-    for sentence in draw_order(count, seed):
+    order = (sentence for sentence in draw_order(count, seed) if bags.is_alive(sentence))
+    for sentence, partners in finder.find_all(order, where):
         if not bags.is_alive(sentence) or bags.living < 2:
             continue
-        best = searcher.find_best(sentence)
+        best = [each for each in partners if bags.is_alive(each[1])]
+        best = best or searcher.find_best(sentence)
         bags.remove(sentence)
         while not bags.is_alive(lowest):
             lowest += 1
@@ -67,14 +86,22 @@ def draw_order(count: int, seed: int) -> list[int]:
 
 
 def best_first(
-    coded: CodedSentences, variant: Variant = "L", *, on_progress: OnProgress | None = None
+    coded: CodedSentences,
+    variant: Variant = "L",
+    *,
+    on_progress: OnProgress | None = None,
+    where: ExecuteOptions | None = None,
 ) -> Iterator[Pair]:
-    """Pairs from the best to the worst; the lower index comes first in each."""
-    searcher = Searcher(coded, variant)
+    """Pairs from the best to the worst; the lower index comes first in each.
+
+    With `where`, other processes look for the first partners of all sentences.
+    """
+    finder = PartnerFinder(coded, variant)
+    searcher = finder.searcher
     bags, count = searcher.bags, len(coded)
     queue = []
-    for sentence in range(count):
-        if entry := _make_entry(searcher, sentence):
+    for sentence, partners in finder.find_all(range(count), where):
+        if entry := _make_entry(searcher, sentence, partners):
             queue.append(entry)
     heapify(queue)
     while queue:
@@ -184,6 +211,47 @@ class _SubsequenceSearch:
             common = self.lcs.lengths(self.sentence, self.bags.names[matches.sentences])
         scores = compute_rouge(common, self.size, self.bags.lengths[matches.sentences])
         return Matches(matches.sentences, common, scores)
+
+
+@dataclass(frozen=True)
+class PartnerFinder:
+    """Finds the partners of sentences among all, in any process; each builds its own index."""
+
+    coded: CodedSentences
+    variant: Variant = "L"
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """The index of this process."""
+        return Searcher(self.coded, self.variant)
+
+    def __call__(self, sentences: list[int]) -> list[list[tuple[float, int]]]:
+        """The best partners of each sentence, the best first."""
+        return [self.searcher.find_best(sentence, PARTNERS_KEPT) for sentence in sentences]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the index."""
+        return PartnerFinder, (self.coded, self.variant)
+
+    def find_all(
+        self, sentences: Iterable[int], where: ExecuteOptions | None
+    ) -> Iterator[tuple[int, list[tuple[float, int]]]]:
+        """Each sentence with its partners; without `where` with none, so that nothing is looked for in vain."""
+        if where is None:
+            yield from ((sentence, []) for sentence in sentences)
+            return
+        chunks: deque[list[int]] = deque()
+        stream = iter(sentences)
+
+        def read_chunks() -> Iterator[list[int]]:
+            while chunk := list(islice(stream, CHUNK_SENTENCES)):
+                chunks.append(chunk)
+                yield chunk
+
+        # a forked process shares the index of this one
+        start: Literal["fork", "spawn"] = "fork" if "fork" in get_all_start_methods() else "spawn"
+        for partners in map_in_order(self, read_chunks(), where, start=start):
+            yield from zip(chunks.popleft(), partners, strict=True)
 
 
 def _nth_best(scores: Ints, rank: int) -> float:

@@ -11,6 +11,7 @@ from unicodedata import normalize
 
 from nikawa.datasets.load import open_file
 from nikawa.errors import BadInput, list_names, name_faulty_file, unknown
+from nikawa.execute.ordered import choose_place
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, write_records
@@ -18,7 +19,7 @@ from nikawa.pairing import METHODS
 from nikawa.pairing.greedy import Variant, algorithm1, best_first
 from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
 from nikawa.pairing.translate import round_trip
-from nikawa.pairing.units import encode, find_units
+from nikawa.pairing.units import encode, split_all
 from nikawa.records import Example, Origin, Record
 from nikawa.tables import ShownAsTables
 
@@ -57,6 +58,12 @@ class PairOptions:
     seed: int = 0
     out: Path | None = None
     overwrite: bool = False
+    workers: int = 1
+    """Number of processes of the greedy methods; the result does not depend on it."""
+    executor: str = ""
+    """By name, such as `ray`; empty: processes of this machine."""
+    address: str = ""
+    """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
 
 
 class PairReport(ShownAsTables, Record, frozen=True, kw_only=True):
@@ -95,6 +102,7 @@ def pair(
     Writes examples where the options name an `out`.
     """
     options = options or PairOptions()
+    choose_place(options)  # refuse it before the work starts
     if method not in METHODS:
         raise unknown("way to pair", method, METHODS)
     if options.out is not None:
@@ -174,11 +182,14 @@ def match_greedily(
     if options.rouge not in get_args(Variant):
         raise unknown("ROUGE", options.rouge, get_args(Variant))
     variant = cast(Variant, options.rouge)
-    coded = encode(find_units(options.units)(sentence.text for sentence in sentences))
+    place = choose_place(options)
+    where = place if place.executor not in ("", "here") or place.workers > 1 else None
+    texts = (sentence.text for sentence in sentences)
+    coded = encode(split_all(texts, options.units, where))
     if method == "greedy":
-        pairs = algorithm1(coded, variant, seed=options.seed, on_progress=on_progress)
+        pairs = algorithm1(coded, variant, seed=options.seed, on_progress=on_progress, where=where)
     else:
-        pairs = best_first(coded, variant, on_progress=on_progress)
+        pairs = best_first(coded, variant, on_progress=on_progress, where=where)
     return (
         (sentences[first], sentences[second], {"rouge": score}) for first, second, score in pairs
     )

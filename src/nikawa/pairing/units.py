@@ -5,11 +5,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nikawa.execute import ExecuteOptions
+from nikawa.execute.ordered import map_in_order
 from nikawa.text import analyser
 
 Ints = NDArray[Any]
@@ -27,6 +31,10 @@ def split_characters(texts: Iterable[str]) -> Iterator[Sequence[str]]:
     return ("".join(text.split()) for text in texts)
 
 
+PLAIN_UNITS: dict[str, Units] = {"words": split_words, "characters": split_characters}
+"""Units that take no analyser."""
+
+
 def morpheme_splitter(name: str) -> Units:
     """The surface forms an analyser finds; `name` as `nikawa.text.analyser` takes it."""
     tool = analyser(name, cache=0)
@@ -39,8 +47,29 @@ def morpheme_splitter(name: str) -> Units:
 
 def find_units(name: str) -> Units:
     """`words`, `characters`, or the name of an analyser (`ja`, `ko`, `ipadic`, …)."""
-    plain: dict[str, Units] = {"words": split_words, "characters": split_characters}
-    return plain[name] if name in plain else morpheme_splitter(name)
+    return PLAIN_UNITS[name] if name in PLAIN_UNITS else morpheme_splitter(name)
+
+
+CHUNK_TEXTS = 1_000
+"""Texts that a process splits at a time."""
+
+
+def split_all(
+    texts: Iterable[str], name: str, where: ExecuteOptions | None
+) -> Iterator[Sequence[str]]:
+    """The units of each text, in order. With `where`, other processes find morphemes; to split words or characters takes no
+    longer than to send them.
+    """
+    units = find_units(name)
+    if where is None or name in PLAIN_UNITS:
+        return units(texts)
+    stream = iter(texts)
+    chunks = iter(lambda: list(islice(stream, CHUNK_TEXTS)), [])
+    return chain.from_iterable(map_in_order(partial(_split_chunk, name=name), chunks, where))
+
+
+def _split_chunk(texts: list[str], name: str) -> list[Sequence[str]]:
+    return list(find_units(name)(texts))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import nsmallest
-from itertools import groupby
-from operator import itemgetter
+from itertools import groupby, islice
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 from nikawa.datasets.names import spec_of
 from nikawa.datasets.stream import open_stream, refuse_missing_inputs
 from nikawa.errors import BadInput
+from nikawa.execute.ordered import choose_place, map_in_order
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
@@ -118,6 +120,8 @@ def _make_addition(candidate: _Candidate, labels: list[str], gold: str, seed: in
     return replace(child, id=f"{child.id}~{name}", gold=answers, meta=meta, origin=origin)
 
 
+CHUNK_EXAMPLES = 256
+"""Examples that a process rewrites at a time."""
 PROGRESS_EXAMPLES = 500
 """Examples between two reports of progress."""
 MAX_SAMPLES = 3
@@ -212,6 +216,12 @@ class PerturbOptions:
     out: Path | None = None
     """A records file, or a dataset folder with a split an operation."""
     overwrite: bool = False
+    workers: int = 1
+    """Number of processes; the result does not depend on it."""
+    executor: str = ""
+    """By name, such as `ray`; empty: processes of this machine."""
+    address: str = ""
+    """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
 
 
 def perturb(
@@ -249,6 +259,97 @@ def perturb(
     )
 
 
+class _Chunk(NamedTuple):
+    """Some examples for one operation, by its number."""
+
+    operation: int
+    split: str
+    examples: list[Example]
+
+
+class _Part(NamedTuple):
+    """What came of a chunk."""
+
+    operation: int
+    split: str
+    children: list[Example]
+    eligible: int
+    reasons: Counter[str]
+    """Why the others are not, in the order in which the reasons came up."""
+
+
+def tune_operation(
+    perturbation: Perturbation,
+    min_confidence: float | None,
+    parser: str | None,
+    inputs: tuple[str, ...],
+) -> Perturbation:
+    """The operation as the options want it."""
+    return restrict_inputs(tune_perturbation(perturbation, min_confidence, parser), inputs)
+
+
+@dataclass(frozen=True)
+class _Rewriter:
+    """Operations over chunks of examples. It holds names, of which each process makes its own operations and analysers."""
+
+    language: str
+    dataset: str
+    operations: tuple[str, ...]
+    inputs: tuple[str, ...]
+    min_confidence: float | None
+    parser: str | None
+    seed: int
+    assume_eligible: bool
+
+    def __call__(self, chunk: _Chunk) -> _Part:
+        """Rewrite the examples of a chunk."""
+        operation, tool = self._tools[chunk.operation]
+        part = _Part(chunk.operation, chunk.split, [], 0, Counter())
+        eligible = 0
+
+        def is_eligible(example: Example, analyser: Analyser) -> bool:
+            nonlocal eligible
+            if operation.why is not None:
+                reason = operation.why(example, analyser)
+            else:
+                reason = "" if operation.eligible(example, analyser) else "not eligible"
+            if reason:
+                part.reasons[reason] += 1
+            else:
+                eligible += 1
+            return not reason
+
+        part.children.extend(
+            apply(
+                replace(operation, eligible=is_eligible),
+                chunk.examples,
+                tool,
+                seed=self.seed,
+                source=f"{self.dataset}:{chunk.split}",
+                assume_eligible=self.assume_eligible,
+            )
+        )
+        return part._replace(eligible=eligible)
+
+    @cached_property
+    def _tools(self) -> list[tuple[Perturbation, Analyser]]:
+        """Each operation with the analyser whose tags it reads."""
+        known = {one.name: one for one in perturbations(self.language).values()}
+        default = DEFAULTS.get(self.language, "")
+        tools = []
+        for name in self.operations:
+            operation = tune_operation(known[name], self.min_confidence, self.parser, self.inputs)
+            reads = operation.analysers
+            # of those that read no tags, the one that costs nothing
+            tool = (default if default in reads else reads[0]) if reads else "characters"
+            tools.append((operation, analyser(tool)))
+        return tools
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the operations and analysers of this process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_tools"}
+
+
 @dataclass
 class _Tally:
     """Counts of one operation, filled while its examples pass."""
@@ -260,22 +361,12 @@ class _Tally:
     samples: tuple[Sample, ...] = ()
     reasons: Counter[str] = field(default_factory=Counter)
 
-    def counting(self) -> Perturbation:
-        """The operation, counting what it finds eligible and why the others are not."""
-        why, is_eligible = self.perturbation.why, self.perturbation.eligible
-
-        def eligible(example: Example, analyser: Analyser) -> bool:
-            if why is not None:
-                reason = why(example, analyser)
-            else:
-                reason = "" if is_eligible(example, analyser) else "not eligible"
-            if reason:
-                self.reasons[reason] += 1
-            else:
-                self.eligible += 1
-            return not reason
-
-        return replace(self.perturbation, eligible=eligible)
+    def count(self, part: _Part) -> None:
+        """Count what came of some examples."""
+        self.eligible += part.eligible
+        self.reasons.update(part.reasons)
+        for child in part.children:
+            self.add(child)
 
     def add(self, child: Example) -> None:
         """Count a rewritten example."""
@@ -323,6 +414,7 @@ class _Job:
     ) -> None:
         self.spec = str(spec_of(spec, options.split))
         self.data, self.options = data, options
+        self.place = choose_place(options)
         self.on_progress = on_progress
         self.dataset = open_stream(self.spec, data).dataset
         known = perturbations(self.dataset.language).values()
@@ -330,8 +422,9 @@ class _Job:
         if not chosen:
             raise BadInput("no operation is named", cure="run `nikawa perturb` to list them")
         threshold, parser = options.min_confidence, options.parser
-        chosen = [tune_perturbation(one, threshold, parser) for one in chosen]
-        self.tallies = [_Tally(restrict_inputs(one, options.inputs)) for one in chosen]
+        self.tallies = [
+            _Tally(tune_operation(one, threshold, parser, options.inputs)) for one in chosen
+        ]
         if options.inputs:
             pairs = open_stream(self.spec, data).pairs
             refuse_missing_inputs(
@@ -342,27 +435,39 @@ class _Job:
                 },
             )
 
-    def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
-        """Split and child of everything one operation rewrites, as a stream."""
+    def run(self) -> Iterator[tuple[_Tally, Iterator[tuple[str, Example]]]]:
+        """Of one operation after the other, split and child of everything it rewrites, as a stream."""
         options = self.options
-        reads = tally.perturbation.analysers
-        default = DEFAULTS.get(self.dataset.language, "")
-        if reads:
-            tool = analyser(default if default in reads else reads[0])
-        else:
-            tool = analyser("characters")  # which costs nothing
-        for split, pairs in groupby(self._count_examples(tally), itemgetter(0)):
-            children = apply(
-                tally.counting(),
-                (example for _, example in pairs),
-                tool,
-                seed=options.seed,
-                source=f"{self.dataset.name}:{split}",
-                assume_eligible=options.assume_eligible,
-            )
-            for child in children:
-                tally.add(child)
-                yield split, child
+        rewriter = _Rewriter(
+            self.dataset.language,
+            self.dataset.name,
+            tuple(tally.perturbation.name for tally in self.tallies),
+            options.inputs,
+            options.min_confidence,
+            options.parser,
+            options.seed,
+            options.assume_eligible,
+        )
+        parts = map_in_order(rewriter, self._read_chunks(), self.place)
+        for number, own in groupby(parts, attrgetter("operation")):
+            yield self.tallies[number], self._take_children(self.tallies[number], own)
+
+    def _take_children(
+        self, tally: _Tally, parts: Iterable[_Part]
+    ) -> Iterator[tuple[str, Example]]:
+        for part in parts:
+            tally.count(part)
+            for child in part.children:
+                yield part.split, child
+
+    def _read_chunks(self) -> Iterator[_Chunk]:
+        """All examples for each operation, some at a time; every operation has a chunk."""
+        for number, tally in enumerate(self.tallies):
+            yield _Chunk(number, "", [])
+            for split, pairs in groupby(self._count_examples(tally), itemgetter(0)):
+                examples = (example for _, example in pairs)
+                while batch := list(islice(examples, CHUNK_EXAMPLES)):
+                    yield _Chunk(number, split, batch)
 
     def _count_examples(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and example of all that the dataset holds, counted as they pass."""
@@ -377,7 +482,7 @@ class _Job:
         """Run every operation and write what comes of it; how many records were written."""
         options, out = self.options, self.options.out
         if options.augment is not None:
-            runs = [(tally.perturbation, self.run(tally)) for tally in self.tallies]
+            runs = ((tally.perturbation, children) for tally, children in self.run())
             additions = draw_additions(runs, options.augment, options.augment_gold, options.seed)
             if out is not None:
                 return write_records(out, additions, overwrite=options.overwrite)
@@ -386,8 +491,8 @@ class _Job:
                 pass
             return 0
         if out is None:
-            for tally in self.tallies:
-                for _ in self.run(tally):
+            for _, children in self.run():
+                for _ in children:
                     pass
             return 0
         if out.name.endswith(SUFFIXES):
@@ -401,7 +506,7 @@ class _Job:
             cure = "name one operation and case, or a folder to write to"
             raise BadInput(what, file=out, cure=cure)
         splits: dict[str, str] = {}
-        for split, child in self.run(self.tallies[0]):
+        for split, child in (pair for _, children in self.run() for pair in children):
             if splits.setdefault(child.id, split) != split:
                 what = f"id {child.id!r} is in {splits[child.id]} and in {split}"
                 raise BadInput(what, file=out, cure="name one split: --split test")
@@ -413,8 +518,8 @@ class _Job:
         """Write a dataset whose splits are the operations, as those of JSICK's stress sets are."""
         splits: dict[str, list[Example]] = {}
         has_splits = len(self.dataset.splits) > 1
-        for tally in self.tallies:
-            for split, child in self.run(tally):
+        for tally, children in self.run():
+            for split, child in children:
                 name = tally.perturbation.name
                 splits.setdefault(f"{split}-{name}" if has_splits else name, []).append(child)
         if not splits:

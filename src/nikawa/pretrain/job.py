@@ -20,6 +20,7 @@ import msgspec
 
 from nikawa.datasets.locate import VARIABLE, require_folder
 from nikawa.errors import BadInput, MissingExtra, missing_extra, unknown
+from nikawa.execute.ordered import choose_place
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.io.lines import read_bytes
@@ -139,6 +140,11 @@ class PretrainOptions(Record, frozen=True, kw_only=True):
     squeeze: bool = False
     """Store packs as small as they get."""
     workers: int = 1
+    """Number of processes; the result does not depend on it."""
+    executor: str = ""
+    """By name, such as `ray`; empty: processes of this machine."""
+    address: str = ""
+    """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
     overwrite: bool = False
 
 
@@ -385,7 +391,7 @@ class _Job:
             texts=self.texts,
             seed=options.seed,
             any_language=options.any_language,
-            workers=options.workers,
+            where=choose_place(options),
             on_progress=self.on_progress,
         )
         self.text_key = self.stages.make(
@@ -423,7 +429,7 @@ class _Job:
     def _learn_vocabulary(self, folder: Path) -> None:
         """Write the tokenizer, its description, and its coverage of held-out text and benchmarks."""
         options, train = self.options, self._require(TRAIN_FILE)
-        segmenter = Segmenter(self.segmenter, options.workers)
+        segmenter = Segmenter(self.segmenter, choose_place(options))
         needs_morphemes = options.tokenizer == "morphemes"
         self.on_progress(f"learning {options.tokenizer}", 0, None)
         vocabulary_options = VocabularyOptions(
@@ -491,7 +497,7 @@ class _Job:
 
         pack_options = PackOptions(
             word_starts=Segmenter(self.word_segmenter) if self.word_segmenter else None,
-            workers=self.options.workers,
+            where=choose_place(self.options),
             on_progress=self.on_progress,
         )
         tokenizer = self.stages.folder(VOCABULARY)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import lzma
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from nikawa.errors import BadInput
+from nikawa.execute import ExecuteOptions, FunctionWithFiles
 from nikawa.execute.ordered import map_in_order
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.json import read_json
@@ -46,7 +47,8 @@ class PackOptions:
 
     word_starts: FindStarts | None = None
     """Where the words of lines start; without it, at blanks and punctuation."""
-    workers: int = 1
+    where: ExecuteOptions | int = 1
+    """As for `map_in_order`."""
     on_progress: OnProgress = lambda _what, _done, _total: None
     overwrite: bool = False
 
@@ -158,9 +160,11 @@ def pack_text(tokenizer: Path, text: Path, out: Path, options: PackOptions | Non
         ):
             writer = _PackWriter(facts.vocabulary, ids, bits)
             chunks = read_chunks(text)
-            for encoded in map_in_order(
-                encoder.encode, chunks, options.workers, ahead=CHUNKS_AHEAD
-            ):
+            encode = FunctionWithFiles(
+                partial(make_encode, word_starts=options.word_starts),
+                {"tokenizer": tokenizer / "tokenizer.json"},
+            )
+            for encoded in map_in_order(encode, chunks, options.where, ahead=CHUNKS_AHEAD):
                 writer.write(encoded)
                 options.on_progress("packing", encoded.end, total)
             writer.flush()
@@ -252,6 +256,13 @@ class EncodedChunk:
     characters: int
     end: int
     """Bytes of the text up to here."""
+
+
+def make_encode(
+    files: Mapping[str, Path], word_starts: FindStarts | None
+) -> Callable[[LineChunk], EncodedChunk]:
+    """What encodes chunks on the machine that has these files: `tokenizer` is a `tokenizer.json`."""
+    return LineEncoder(files["tokenizer"].parent, word_starts).encode
 
 
 def read_chunks(text: Path, size: int = CHUNK_BYTES) -> Iterator[LineChunk]:

@@ -22,6 +22,7 @@ import msgspec
 from nikawa.cleaning import Settings, choose_steps
 from nikawa.cleaning.engine import Cleaner, Passage
 from nikawa.errors import BadInput
+from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import map_in_order
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
@@ -182,7 +183,8 @@ class PrepareOptions:
     share: float = 0.01
     """Of the documents, held out."""
     any_language: bool = False
-    workers: int = 1
+    where: ExecuteOptions | int = 1
+    """As for `map_in_order`."""
     on_progress: OnProgress = lambda what, done, total: None
 
 
@@ -209,7 +211,7 @@ def prepare(
             output = _Output(train, heldout, options)
             lines = output.count(line for source in sources for line in source.read())
             preparer = ChunkPreparer(options.clean, index if index.benchmarks else None)
-            for result in map_in_order(preparer, chunk_lines(lines), options.workers):
+            for result in map_in_order(preparer, chunk_lines(lines), options.where):
                 output.write(result)
                 options.on_progress("preparing text, characters", output.characters, None)
         report = output.report(sources, index, text_counts)

@@ -21,6 +21,7 @@ from zlib import crc32
 import msgspec
 
 from nikawa.errors import BadInput, unknown
+from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import map_in_order
 from nikawa.io.lines import read_lines
 from nikawa.pretrain.tokenizer import (
@@ -68,17 +69,18 @@ class Segmenter:
     """Where the morphemes of texts begin, by an analyser; survives the trip to another process."""
 
     name: str
-    workers: int = 1
+    where: ExecuteOptions | int = 1
+    """As for `map_in_order`."""
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
         """For each text the places at which a morpheme begins, ascending."""
-        if self.workers <= 1 or len(texts) < 2 * SEGMENTED_LINES:
+        if len(texts) < 2 * SEGMENTED_LINES:
             return find_starts(texts, self.name)
         chunks = [
             list(texts[at : at + SEGMENTED_LINES]) for at in range(0, len(texts), SEGMENTED_LINES)
         ]
         all_starts: list[list[int]] = []
-        for starts in map_in_order(partial(find_starts, name=self.name), chunks, self.workers):
+        for starts in map_in_order(partial(find_starts, name=self.name), chunks, self.where):
             all_starts += starts
         return all_starts
 

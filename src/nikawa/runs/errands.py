@@ -25,7 +25,7 @@ import msgspec
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.execute.base import Content, Errand
-from nikawa.execute.contents import read_pieces
+from nikawa.execute.contents import read_blocks
 from nikawa.io.file_names import join_inside
 from nikawa.io.json import encode_json
 from nikawa.models import find_model, parse_model_name
@@ -381,8 +381,8 @@ def send_file(path: Path, name: str) -> Iterator[FilePart]:
     """A file in parts of bounded size; an empty one is one empty part."""
     if not path.stat().st_size:
         yield FilePart(name, b"")
-    for piece in read_pieces(path):
-        yield FilePart(name, piece)
+    for block in read_blocks(path):
+        yield FilePart(name, block)
 
 
 @contextmanager

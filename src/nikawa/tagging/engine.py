@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from nikawa.errors import BadInput
+from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import map_in_order
 from nikawa.records import Example, Record
 from nikawa.tagging.pack import Pack, Pattern
@@ -231,15 +232,15 @@ def tag_all(
     *,
     inputs: Sequence[str] = (),
     by: Analyser | None = None,
-    workers: int = 1,
+    where: ExecuteOptions | int = 1,
 ) -> Iterator[TaggedExample]:
     """Stream examples with the tags that the pack finds in their texts.
 
     An example that cannot be analysed comes with the reason.
 
     `inputs` narrows the texts to these inputs. `by` is the analyser to use, which must be the
-    pack's own (else BadInput); None makes one. Texts are analysed 256 examples at a time, in
-    `workers` processes; the result does not depend on their number.
+    pack's own (else BadInput); None makes one. Texts are analysed 256 examples at a time; the
+    result does not depend on `where`, which is as for `map_in_order`.
     """
     batches: deque[list[Example]] = deque()
 
@@ -249,7 +250,7 @@ def tag_all(
             batches.append(batch)
             yield [texts_of(example, inputs) for example in batch]
 
-    for tags_of_batch in map_in_order(BatchTagger(pack, by), read_batches(), workers):
+    for tags_of_batch in map_in_order(BatchTagger(pack, by), read_batches(), where):
         for example, (tags, why) in zip(batches.popleft(), tags_of_batch, strict=True):
             yield TaggedExample(example, tags, why)
 

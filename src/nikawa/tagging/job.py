@@ -18,6 +18,7 @@ from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.datasets.keys import carry_notice
 from nikawa.datasets.stream import SplitExamples, open_stream, refuse_missing_inputs
 from nikawa.errors import BadInput
+from nikawa.execute.ordered import choose_place
 from nikawa.io.atomic import private_files, refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
@@ -54,7 +55,11 @@ class TagOptions:
     """Copy hidden labels, still hidden, into files of mode 0600: for the person who has them.
     Otherwise items are written without their hidden labels."""
     workers: int = 1
-    """Number of processes; the output does not depend on it."""
+    """Number of processes; the result does not depend on it."""
+    executor: str = ""
+    """By name, such as `ray`; empty: processes of this machine."""
+    address: str = ""
+    """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
 
 
 class Skipped(Record, frozen=True, kw_only=True):
@@ -130,8 +135,9 @@ def tag(
     has an input that `options.inputs` names.
     """
     options = options or TagOptions()
+    choose_place(options)  # refuse it before the work starts, as the output
     out = options.out
-    if out is not None:  # refuse it before the work starts
+    if out is not None:
         refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, options.overwrite)
     source = open_stream(text, data, hidden=options.hidden)
     pack = _choose_pack(options.pack, source.dataset)
@@ -195,7 +201,7 @@ def _tag_splits(
             tagged_examples = (TaggedExample(example, frozenset()) for example in examples)
         else:
             tagged_examples = tag_all(
-                examples, pack, inputs=options.inputs, workers=options.workers
+                examples, pack, inputs=options.inputs, where=choose_place(options)
             )
         for tagged in tagged_examples:
             yield split, tagged

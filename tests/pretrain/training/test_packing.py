@@ -80,7 +80,7 @@ def test_any_number_of_processes_writes_the_same(
     seen: list[int] = []
     tell = PackOptions(on_progress=lambda _what, done, _total: seen.append(done))
     one = pack_text(tokenizer, text, tmp_path / "one", tell)
-    two = pack_text(tokenizer, text, tmp_path / "two", PackOptions(workers=2))
+    two = pack_text(tokenizer, text, tmp_path / "two", PackOptions(where=2))
     whole = pack_text(tokenizer, text, tmp_path / "whole")
     assert len(seen) > 10
     assert seen == sorted(seen)

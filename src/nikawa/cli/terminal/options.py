@@ -114,6 +114,25 @@ Processes = Annotated[
     int, typer.Option(help="Number of processes; the result does not depend on it.", min=1)
 ]
 """How many processes share the work."""
+ExecutorName = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        help="Where the work is done: pool (processes), here (this process), ray (a cluster) or a custom executor; the result does not depend on it.",
+        autocompletion=complete_from("here", "pool", "ray"),
+        show_default=False,
+    ),
+]
+"""Empty: processes of this machine, as many as `--workers`."""
+ClusterAddress = Annotated[
+    str,
+    typer.Option(
+        "--address",
+        help="The Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; default: that one, else one on this machine.",
+        show_default=False,
+    ),
+]
+"""Only with the executor of a cluster."""
 TextField = Annotated[str, typer.Option(help="The field of JSON lines that holds the text.")]
 """Used if a corpus is JSON lines; plain text has no fields."""
 CardFields = Annotated[

@@ -1,0 +1,162 @@
+"""The connection to a Ray cluster: where it is, what room its nodes have, and what became of lost work.
+
+Ray is imported only when it is used.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nikawa.errors import BadInput, missing_extra
+from nikawa.execute.base import Resources, limit_future_threads, limit_threads
+from nikawa.version import __version__
+
+MAX_RETRIES = 3
+"""How often an item is sent again after its node died."""
+REPORT_SECONDS = 1.0
+"""Between two reports of progress."""
+NODE_PATIENCE_SECONDS = 120.0
+"""How long items wait for a node that has room for them."""
+CONNECT_SECONDS = 5.0
+LOOPBACK = ("127.", "localhost", "[::1]")
+
+
+def import_ray() -> Any:
+    """The package `ray`, quiet and without telemetry; raises MissingExtra where it is not installed."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise missing_extra("the package 'ray'", "cluster") from None
+    return ray
+
+
+@contextmanager
+def connect(address: str) -> Iterator[Any]:
+    """Ray, connected to a cluster while the block runs; a connection that the caller opened before is used and kept.
+
+    An empty address means the cluster that this machine belongs to, or if it belongs to no cluster, one that is started for
+    this block on this machine.
+    Raises BadInput if there is no cluster at the address.
+    """
+    ray = import_ray()
+    if ray.is_initialized():
+        yield ray
+        return
+    chosen = address or os.environ.get("RAY_ADDRESS", "")
+    check_address(chosen)
+    if chosen.startswith(LOOPBACK):
+        # otherwise Ray takes this machine's address in the network, where such a cluster does not listen
+        ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        start_ray(ray, chosen or "auto")
+    except (ConnectionError, RuntimeError, ValueError) as problem:
+        if chosen or not isinstance(problem, ConnectionError):
+            raise no_cluster(chosen or "auto") from None
+        start_ray(ray, "local")
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def check_address(address: str) -> None:
+    """Refuse an address at which nothing listens: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if address in ("", "auto", "local") or "://" in address:
+        return
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS):
+            return
+    except (OSError, ValueError, OverflowError):
+        raise no_cluster(address) from None
+
+
+def no_cluster(address: str) -> BadInput:
+    """The error for an address without a cluster."""
+    what = "there is no Ray cluster that this machine belongs to"
+    if address != "auto":
+        what = f"there is no Ray cluster at {address}"
+    cure = "start one (ray start --head), or pass --address HOST:PORT of one that runs"
+    return BadInput(what, cure=cure)
+
+
+def start_ray(ray: Any, address: str) -> None:
+    """Connect to a cluster, or start a `local` one that other machines cannot reach; neither writes to the terminal."""
+    local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    ray.init(
+        address=address,
+        log_to_driver=False,
+        logging_level=logging.CRITICAL,
+        **(local if address == "local" else {}),
+    )
+    # It prints the trouble of nodes on stdout, where a command may print JSON. The report says what became of the items.
+    ray._private.worker.print_to_stdstream = lambda *_args, **_options: None
+
+
+def count_places(ray: Any, resources: Resources) -> tuple[int, int]:
+    """The nodes that have room for an item, and the items they have room for at a time."""
+    needs = {"CPU": resources.cpus, "GPU": resources.gpus, "memory": resources.memory}
+    needs = {name: amount for name, amount in needs.items() if amount}
+    nodes = places = 0
+    for node in ray.nodes():
+        if node["Alive"]:
+            there = node["Resources"]
+            room = [int(there.get(name, 0) / amount + 1e-9) for name, amount in needs.items()]
+            nodes += min(room, default=1) > 0
+            places += min(room, default=1)
+    return nodes, places
+
+
+def task_options(resources: Resources) -> dict[str, Any]:
+    """The resources as Ray takes them."""
+    memory = {"memory": resources.memory} if resources.memory else {}
+    return {"num_cpus": resources.cpus, "num_gpus": resources.gpus or 0, **memory}
+
+
+def refuse_other_version(version: str) -> None:
+    """On a node: refuse work of a command of another version, which might read what travels in another way."""
+    if version != __version__:
+        what = f"a node has nikawa {__version__}, and the command runs {version}"
+        raise BadInput(what, cure=f"install nikawa {version} on every node")
+
+
+@contextmanager
+def keep_to_threads(count: int) -> Iterator[None]:
+    """Limit numerical libraries in this process to so many threads, whether they are loaded already or not."""
+    with limit_threads(count), limit_future_threads(count):
+        yield
+
+
+def find_cause(problem: Any) -> Exception:
+    """The error of a function, as it was raised on a node."""
+    cause: Exception = problem.cause if isinstance(problem.cause, Exception) else problem
+    if isinstance(cause, RuntimeError) and "failed to import on the worker" in str(cause):
+        cure = f"install nikawa {__version__} on every node, in the environment that starts Ray"
+        return BadInput("a node cannot import nikawa", cure=cure)
+    return cause
+
+
+def describe_loss(problem: Exception) -> str:
+    """What became of an item that a node lost, as the beginning of a sentence."""
+    name = type(problem).__name__
+    if name == "NodeDiedError":
+        return "its node died"
+    if name == "OutOfMemoryError":
+        return "its node ran out of memory"
+    return f"its process on the node ended ({name})"
+
+
+def describe_shortage(resources: Resources) -> str:
+    """Why no node takes an item."""
+    needs = [f"{resources.cpus:g} CPU"]
+    if resources.gpus:
+        needs.append(f"{resources.gpus:g} GPU")
+    if resources.memory:
+        needs.append(f"{resources.memory / 2**30:.1f} GiB of memory")
+    return f"no node of the cluster has {' and '.join(needs)}: start one and run the same command again"
