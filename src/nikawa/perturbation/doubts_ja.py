@@ -27,6 +27,7 @@ COPULA = "で may be the copula"
 ADVERB = "an adverbial, no argument"
 COMPOUND = "the particle is part of a compound postposition (を通じて)"
 BETWEEN = "an adverbial is between them"
+IDIOM = "the phrase and the verb are an idiom (役に立つ)"
 ADJECTIVE = "the subject is that of the adjective"
 NO_PREDICATE = "no predicate follows"
 
@@ -52,6 +53,10 @@ _PLACES = word_set(
 """Topics after which a noun with で is mostly a predicate: ここは坂の町で."""
 _SPEAKING = word_set("言う 云う 話す 語る 待つ 頼む 断る 思う")
 """Verbs whose subject is a person, though their object is often left out."""
+
+
+_HONORIFIC_VERBS = word_set("召し上がる 召し上る めしあがる なさる おっしゃる いらっしゃる ご覧")
+"""Verbs whose subject is a person."""
 
 
 def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
@@ -93,6 +98,8 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(REQUEST, 0.75 if is_actor else 0.1)
     elif is_offer(tail):
         yield Doubt(REQUEST, 0.9 if is_actor else 0.2)
+    if not is_actor and any(token.base in _HONORIFIC_VERBS for token in tail):
+        yield Doubt(REQUEST, 0.3)  # 食事は何を召し上がりますか
     has_object = any(phrase.mark == "を" for phrase in phrases[k + 1 : g])
     if not has_object:
         yield from find_object_doubts(tokens[phrases[g].first : phrases[g].end], is_actor)
@@ -157,6 +164,8 @@ def is_auxiliary(tokens: Tokens, i: int) -> bool:
     )
     if is_formal and after[0].pos[0] == "助詞" and len(after) > 1:
         return after[1].base in _AFTER_KOTO
+    if tokens[i].surface in ("よう", "そう", "みたい") and after[0].surface in ("な", "に"):
+        return False  # 夢を破るようなことを
     is_copula = after[0].pos[0] == "助動詞" or after[0].pos[1] in (
         "終助詞",
         "副助詞／並立助詞／終助詞",
@@ -231,6 +240,28 @@ _NI_ADVERBS = word_set(
     "次々 漸次 一面 交代 交替 間接 直接 一番 第一 最後 最初 如実 俄か にわか 一生懸命 末 大事 大切 粗末 苦 気 目 口 あて 当て 個別 別々 極端 極度 適度 過度 平等 公平 正確 慎重 念入り 手軽 気軽 早め 多め 少なめ 大きめ 小さめ 遅め"
 )
 """Before に these make an adverb, no argument."""
+_KANA_MANNERS = word_set(
+    "しずか さかん たしか かすか ほのか わずか はるか ひそか おろか ゆたか のどか いささか いちず ひたむき まっすぐ まとも むやみ やたら "
+    "きれい りっぱ じょうず へた ふしぎ しんけん じみ はで ばか らく ひま まれ まめ 早々 徐々 次々 続々 着々 堂々 早急 至急 極秘 密か 遥か 如く ごとく"
+)
+_MANNER_ENDS = word_set(
+    "混じり 交じり まじり ごと 毎 おき 越し ごし ずつ がち 気味 ぎみ がてら まかせ 任せ まぎれ 紛れ がかり 放題 半分 通り どおり ふう 風 なり 次第 やか らか"
+)
+"""Suffixes that make an adverb with に: 溜息混じりに, 家ごとに, 速やかに."""
+_IDIOMS_NI = {
+    "世話": ("なる",),
+    "役": ("立つ", "たつ"),
+    "気": ("なる", "入る", "いる", "する", "かかる", "掛かる", "かける", "病む"),
+    "目": ("入る", "つく", "付く", "する", "とまる", "留まる"),
+    "耳": ("入る", "する"),
+    "口": ("する", "出す", "だす"),
+    "頭": ("来る", "くる"),
+    "夢中": ("なる",),
+    "当て": ("なる", "する"),
+    "頼り": ("なる", "する"),
+    "束": ("なる",),
+}
+"""Nouns that make an idiom with に and one of these verbs."""
 _DE_ADVERBS = word_set(
     "一方 他方 反面 一人 ひとり 独り 無言 無断 無料 本気 平気 内緒 途中 一存 独断 先着 早足 急ぎ足 急ぎ "
     "駆け足 大急ぎ 徹夜 笑顔 真顔 素顔 裸 裸足 素足 素手 普段着 全力 独学 単独 共同 総出 大慌て 丸腰 手ぶら 現状 "
@@ -238,7 +269,7 @@ _DE_ADVERBS = word_set(
 )
 """Before で these make an adverb, no argument."""
 _PREDICATE_NOUNS = word_set(
-    "性格 体質 出身 生まれ 育ち 状態 種類 一種 名物 名前 名産 有名 専門 予定 見込み 主流 原因 理由 目的 特徴 特産 "
+    "病み上がり 性格 体質 出身 生まれ 育ち 状態 種類 一種 名物 名前 名産 有名 専門 予定 見込み 主流 原因 理由 目的 特徴 特産 "
     "代表作 傑作 名作 作品 産地 名所 形見 遺品 夢 現実 事実 冗談 嘘 噂 必要 最高 最低 最悪 絶品 独身 満員 満席 人気 "
     "大人気 好評 休み 定休日 休館 休業 留守 雨 晴れ 曇り 平和 病気 元気 満足 心配 不安 残念 面倒 無理 無駄 便利 "
     "存在 哺乳類 鳥類 魚類 昆虫 動物 植物 都 首都 古都 聖地 発祥 本場 名門 老舗 末っ子 一人っ子 長男 次男 長女 次女 "
@@ -311,6 +342,10 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(BETWEEN, 0.1)
     if any(is_question(tokens, i) for i in range(p + 2, q)):
         yield Doubt(QUOTATION, 0.1)
+    if breaks_noun_phrase(sentence, k, m):
+        yield Doubt(BETWEEN, 0.3)
+    if ends_in_clause(sentence, k, m):
+        yield Doubt(QUOTATION, 0.1)
     for i in range(m + 1, g if g > 0 else len(phrases)):
         if closes_clause(sentence, i, m) and (is_topic or is_quotation(sentence, i)):
             yield Doubt(QUOTATION, 0.2)
@@ -330,6 +365,11 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         token.surface for token in predicate[:2]
     }
     if mark == "に":
+        words = "".join(token.surface for token in tokens[p + 1 : q])
+        if is_manner(words) or is_rate(tokens, p, q):
+            yield Doubt(ADVERB, 0.1)
+        if first_bases & set(_IDIOMS_NI.get(words, ())):
+            yield Doubt(IDIOM, 0.3)
         is_bare = q - p == 2 and noun.surface in ("後", "先", "上", "中", "前")
         if (
             is_bare
@@ -397,10 +437,21 @@ def is_quotation(sentence: Analysis, i: int) -> bool:
     return any(word.base in _QUOTING for word in words)
 
 
-def is_bare_rate(tokens: Tokens, p: int, q: int) -> bool:
-    """Whether に after a unit of time is a rate: 月に一回, 日に三度."""
-    is_unit = q - p == 2 and tokens[q - 1].surface in ("年", "月", "日", "週", "一日", "一年")
+def is_rate(tokens: Tokens, p: int, q: int) -> bool:
+    """Whether に after a unit is a rate: 月に一回, 一日に五分, 一人に一つ."""
+    unit = tokens[q - 1].surface
+    is_one = q - p == 3 and tokens[q - 2].surface in ("一", "1", "１")
+    is_unit = (q - p == 2 or is_one) and unit.removeprefix("一") in _RATE_UNITS
     return is_unit and q + 1 < len(tokens) and tokens[q + 1].pos[1] == "数"
+
+
+def is_manner(words: str) -> bool:
+    """Whether a phrase with に says how: かんかんに, 家ごとに, 速やかに."""
+    if words in _NI_ADVERBS or words in _KANA_MANNERS:
+        return True
+    half = len(words) // 2
+    is_doubled = half > 1 and words == words[:half] * 2 and "ぁ" <= words[0] <= "ヶ"
+    return is_doubled or (len(words) > 2 and words.endswith(tuple(_MANNER_ENDS)))
 
 
 def is_nominal_predicate(tokens: Tokens, q: int) -> bool:
@@ -431,6 +482,48 @@ def holds_adverbial(tokens: Tokens, first: int, end: int) -> bool:
     return False
 
 
+def breaks_noun_phrase(sentence: Analysis, k: int, m: int) -> bool:
+    """Whether something between subject k and phrase m is in no noun phrase: an adverb that modifies
+    nothing there (次第に団体に), … と、 before a comma, or two relative clauses with arguments.
+    """
+    tokens, phrases = sentence.tokens, sentence.phrases
+    relatives = 0
+    for i in range(k + 1, m):
+        phrase, after = phrases[i], phrases[i + 1]
+        last = tokens[phrase.last]
+        if phrase.kind == "adverb" and after.kind != "modifier" and not after.verbal:
+            return True
+        is_linking = last.surface == "なり" or (last.surface == "と" and phrase.comma)
+        if phrase.kind == "list" and last.pos[0] == "助詞" and is_linking:
+            return True
+        is_inner = phrase.kind in ("argument", "case", "subject")
+        relatives += is_inner and sentence.governors[i] <= m
+    return relatives > 2
+
+
+_CLAUSE_HEADS = word_set("こと 事 場合 とき 時 ところ 旨 件")
+"""Nouns that stand for a whole clause with its subject: 義経が居る事を."""
+
+
+def ends_in_clause(sentence: Analysis, k: int, m: int) -> bool:
+    """Whether phrase m closes a clause that has the subject k: 名前がXであることを, 機械があるだけに."""
+    tokens, phrases = sentence.tokens, sentence.phrases
+    head = phrases[m].last - 1
+    while head > phrases[k].end and tokens[head].pos[:2] == ("助詞", "副助詞"):
+        head -= 1
+    before = tokens[head - 1]
+    if tokens[head].pos[0] in ("動詞", "形容詞", "助動詞"):
+        return True
+    is_clause = before.pos[0] in ("動詞", "形容詞", "助動詞") and before.surface != "な"
+    if phrases[k].mark == "が" and tokens[head].surface in _CLAUSE_HEADS and is_clause:
+        return not any(phrase.mark == "が" for phrase in phrases[k + 1 : m])
+    # 警報も間に合わないほどの急襲を
+    return phrases[k].mark != "が" and any(
+        tokens[i].surface in ("ほど", "くらい", "ぐらい") and tokens[i - 1].pos[0] != "名詞"
+        for i in range(phrases[k].end + 1, head)
+    )
+
+
 def is_question(tokens: Tokens, i: int) -> bool:
     """Whether token i is か after a predicate: 何なのかを, 行くかを. 誰かを is no question."""
     if tokens[i].surface != "か" or tokens[i].pos[0] != "助詞":
@@ -446,6 +539,7 @@ _DAYS = word_set("時 とき 日 頃 ころ 朝 昼 夜 晩 夕方 年 月 週 �
 _FREQUENCIES = word_set("普段 ふだん 通常 普通 毎日 毎朝 毎晩 毎週 毎年 毎月 いつも 大抵 たいてい")
 _FLOATING = word_set("みな 皆 みんな 全員 それぞれ おのおの 各自 互い ともに")
 """Words for all, which may be apart from their noun: 船はみな沖に出た."""
+_RATE_UNITS = word_set("年 月 日 週 時間 分 回 度 人 つ 週間 か月 ヶ月")
 _DURATIONS = word_set("年間 日間 週間 時間 分間 秒間 か月間 ヶ月間")
 
 

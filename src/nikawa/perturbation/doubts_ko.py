@@ -26,12 +26,14 @@ RELATIVE = "the subject may be that of the relative clause"
 ADVERBIAL = "a time or another adverbial, no argument"
 COMPOUND = "the particle is part of a compound (에 대해)"
 PURPOSE = "the second phrase belongs to a clause of purpose"
+IDIOM = "the phrase and the verb are an idiom (마음에 들다)"
+NO_VERB = "the predicate is a noun"
 NOUN_CLAUSE = "the second phrase is a clause"
 
 # Topics.
 
 _ADVERBIAL_TOPICS = TIMES | word_set(
-    "결국 사실 물론 평소 보통 대개 대체로 원래 본래 처음 마지막 당시 현재 요즘 최근 이번 지난번 다음번 이날 그날 당일 전날 이튿날 "
+    "조금 아직 결국 사실 물론 평소 보통 대개 대체로 원래 본래 처음 마지막 당시 현재 요즘 최근 이번 지난번 다음번 이날 그날 당일 전날 이튿날 "
     "오늘날 시대 시절 시기 기간 무렵 계절 겨울철 여름철 봄철 가을철 휴일 주말 평일 연말 연초 초기 후기 말기 전반 후반 "
     "경우 시 때 후 뒤 중 전 동안 이후 이전 이상 이하 외 점 곳 여기 거기 것 거 줄 수 데 건"
 )
@@ -52,7 +54,7 @@ _REQUESTS = (
 )
 """How the endings of requests and proposals end."""
 _CONDITIONS = (
-    "면", "으면", "자", "자마자", "니까", "으니까", "려고", "으려고", "러", "으러", "도록", "어야", "아야", "거든", "느라고",
+    "면", "으면", "자", "자마자", "니까", "으니까", "려고", "으려고", "러", "으러", "도록", "어야", "아야", "거든", "느라고", "듯이", "듯",
     "려면", "으려면", "다가", "더라도", "어도", "아도", "ᆯ수록", "을수록", "든지", "든",
 )  # fmt: skip
 """Endings of clauses that a topic is mostly outside of."""
@@ -97,8 +99,21 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(MAIN_CLAUSE, factor)
     if is_request(tokens[phrases[g].first :]):
         yield Doubt(REQUEST, 0.75 if is_actor else 0.1)
+    last = sentence.find_last_predicate(g)
+    is_noun_sentence = last > g and any(
+        token.pos[0] == "VCP" for token in tokens[phrases[last].first : phrases[last].end]
+    )
+    if is_noun_sentence and not is_actor and not is_auxiliary(tokens, phrases[last].first):
+        yield Doubt(MAIN_CLAUSE, 0.4)  # 시체놀이는 죽은 척을 하면서 노는 놀이다
+    predicate = tokens[phrases[g].first : phrases[g].end]
+    if not is_actor and any(token.form in _LOOKING_UP for token in predicate):
+        yield Doubt(OBJECT_TOPIC, 0.2)  # 자세한 내용은 설명서를 참고한다
     if lacks_object(sentence, k, g):
         yield Doubt(OBJECT_TOPIC, 0.8 if is_actor else 0.2)
+
+
+_LOOKING_UP = word_set("참고 참조 확인 문의")
+"""What a reader does about a topic: 자세한 내용은 설명서를 참고한다."""
 
 
 def lacks_object(sentence: Analysis, k: int, g: int) -> bool:
@@ -138,6 +153,13 @@ def judge_link(sentence: Analysis, g: int, is_actor: bool) -> float:
         return 0.3
     if ending in _CONDITIONS:
         return 0.4
+    later = sentence.governors[g]
+    if ending in ("고", "며") and later >= 0 and phrases[later].kind == "modifier":
+        inside = phrases[g + 1 : later]
+        if not phrase.comma and not any(one.kind in ("subject", "topic") for one in inside):
+            following = judge_link(sentence, later, is_actor)
+            if following < 0.5:
+                return following  # 그는 나를 이해하고 돕는 사람이다
     if ending in _SEQUENCES:
         return 0.8 if is_actor else 0.45
     return 0.9
@@ -182,9 +204,23 @@ _ADVERBIAL = word_set("때문 전 후 동안 중 사이 덕분 대신 김 바람
 _ADVERBS = word_set(
     "한눈 동시 한순간 순식간 일시 일제 단번 단숨 한꺼번 한번 결국 졸지 사전 사후 나중 제때 제시간 제멋 이번 다음번 애초 당초 "
     "어젯밤 오늘밤 간밤 현대 근대 중세 고대 초기 말기 막판 종전 이전 이후 직후 직전 식후 식전 점심때 저녁때 한밤중 대낮 한낮 평상시 한때 이참 차제 은연중 무심결 "
-    "엉겁결 얼떨결 홧김 겁결 뜻밖 의외 기간 시절 시기 시대 무렵 즈음 초 말 중순 상순 하순 초순 세기 연초 연말"
+    "초창기 말년 만년 유년기 전성기 청소년기 임기 생전 초반 중반 후반 당대 엉겁결 얼떨결 홧김 겁결 뜻밖 의외 기간 시절 시기 시대 무렵 즈음 초 말 중순 상순 하순 초순 세기 연초 연말"
 )
 """Before 에 these make an adverb."""
+_EFFORTS = word_set(
+    "고심 고민 노력 논의 협상 진통 공방 접전 승부 궁리 고생 시도 설득 논란 심의 협의 추적 수사 투병 망설임 대결 전쟁"
+)
+"""Before 끝에 these make an adverb."""
+_IDIOMS = {
+    "마음": ("들", "안들", "걸리"),
+    "눈": ("띄", "밟히", "들"),
+    "염두": ("두",),
+    "손": ("넣",),
+    "힘": ("부치",),
+    "귀": ("들어오", "익"),
+    "도마": ("오르",),
+}
+"""Nouns that make an idiom with 에 and one of these verbs."""
 _ESEO_ADVERBS = word_set("한편 점 의미 측면 차원 관점 면 입장 취지 맥락 이유 수준 나머지 가운데")
 """Before 에서 these make an adverb."""
 _COMPOUND = word_set("대하 관하 의하 따르 비하 위하 통하 비롯하 향하 불구하 인하 걸치")
@@ -198,7 +234,7 @@ _COMPOUND_LINKS = word_set(
 _COMPOUND_NOUNS = word_set(
     "중심 대상 목표 바탕 기반 이유 끝 계기 토대 상대 시작 무대 배경 조건 목적 기준 전제 근거 기초 주제 소재 모델 모티프 "
     "핵심 축 거점 무기 볼모 담보 빌미 핑계 구실 명분 필두 시발 기점 정점 고비 경계 사이 위주 주축 매개 수단 재료 원료 예 "
-    "방패 발판 미끼 인질 제외"
+    "중점 방패 발판 미끼 인질 제외"
 )
 """Nouns that make a postposition of 을/를: 을 중심으로."""
 
@@ -242,9 +278,17 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         is_glance = noun.form == "눈" and before is not None and before.form == "한"
         if is_glance:
             yield Doubt(ADVERBIAL, 0.1)
+        is_end = noun.form == "끝" and before is not None
+        if is_end and (before.form in _EFFORTS or before.pos[0] == "ETM"):
+            yield Doubt(ADVERBIAL, 0.1)  # 고심 끝에
         if not is_place and (is_time or noun.form in _ADVERBIAL or noun.form in words):
             yield Doubt(ADVERBIAL, 0.1)
+        if g >= 0 and is_noun_predicate(tokens[phrases[g].first : phrases[g].end]):
+            yield Doubt(NO_VERB, 0.3)
     after = tokens[q + 1] if q + 1 < len(tokens) else None
+    idiom = _IDIOMS.get(noun.form, ()) if mark == "e" else ()
+    if idiom and any(token.form in idiom for token in tokens[q + 1 : q + 4]):
+        yield Doubt(IDIOM, 0.3)
     is_point = after is not None and after.form == "있" and mark == "e"
     if is_point and q + 2 < len(tokens) and tokens[q + 2].form in ("어서", "어"):
         yield Doubt(COMPOUND, 0.1)  # 에 있어서
@@ -255,6 +299,12 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     is_inner = g >= 0 and phrases[g].kind == "and" and g + 1 < len(phrases)
     if is_inner and not is_topic and tokens[phrases[g].last].form.endswith(_REPORTS):
         yield Doubt(QUOTATION, 0.3)  # 그가 학교에 간다고 말했다
+
+
+def is_noun_predicate(predicate: Tokens) -> bool:
+    """Whether a predicate is a noun with the copula: 연고지이다."""
+    tags = {token.pos[0] for token in predicate}
+    return "VCP" in tags and not tags & {"VV", "VA", "VX", "XSV", "XSA", "ETM", "ETN"}
 
 
 def is_purpose(predicate: Tokens) -> bool:
@@ -285,6 +335,12 @@ def opens_with_time(tokens: Tokens, first: int, end: int) -> bool:
         i += 2
     if any(tokens[n].form in ("이후", "이전", "이래") for n in range(first, end - 1)):
         return True  # 첫 우승 이후 리그에서
+    for n in range(first + 1, min(end - 1, first + 6)):  # 14세 때 고향에서, 이 기간 동안 성장을
+        is_span = tokens[n].form in ("때", "동안", "당시", "무렵", "내내", "간")
+        is_after_noun = tokens[n - 1].pos[0] in ("NNG", "NNB", "NNP")
+        is_open = tokens[n + 1].pos[0].startswith(("NN", "NP", "MM", "SL", "V", "SN", "MAG"))
+        if is_span and is_after_noun and is_open and tokens[n - 1].end < tokens[n].start:
+            return True
     return i > first and i < end and tokens[i].pos[0].startswith(("NN", "NP", "MM", "SL"))
 
 
@@ -297,8 +353,11 @@ def has_own_subject(sentence: Analysis, k: int) -> bool:
     if is_person(sentence.tokens, phrases[k].last - 1):
         return False
     words = sentence.tokens[phrases[i].first : phrases[i].end]
-    is_verb = any(token.pos[0] in ("VV", "XSV") for token in words)
-    return is_verb or any(token.form in _OWN_SUBJECT for token in words)
+    is_verb = any(token.pos[0] in ("VV", "XSV", "VCP") for token in words)
+    is_adjective = any(token.pos[0] in ("VA", "XSA") for token in words)
+    is_thing = not acts(sentence.tokens, phrases[k].last - 1)  # 약정이 유효한 기간
+    is_own = any(token.form in _OWN_SUBJECT for token in words)
+    return is_verb or is_own or (is_adjective and is_thing)
 
 
 def is_compound_link(sentence: Analysis, m: int, is_topic: bool) -> bool:

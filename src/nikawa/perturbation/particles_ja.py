@@ -43,6 +43,7 @@ UNPUBLISHED = 0.45
 MAX_PHRASES = 40
 """Phrases that the second noun phrase may hold; keeps hostile text linear."""
 
+_DOTS = frozenset("…‥・―─")
 # Clauses: a subject directly followed by an を, に or で phrase.
 
 
@@ -78,7 +79,7 @@ class Sentence(Analysis):
 
         `floor` is the last phrase already used.
         """
-        start = self.edges.start(k, floor)
+        start = self._skip_opening(self.edges.start(k, floor), self.phrases[k].last)
         p, q = self.phrases[k].last, self.phrases[m].last
         subject = [token.surface for token in self.tokens[start:p]]
         argument = [token.surface for token in self.tokens[p + 1 : q]]
@@ -97,6 +98,21 @@ class Sentence(Analysis):
             sharing = self._find_sharing(k, m)
             doubts += [Doubt(sharing, UNPUBLISHED)] if sharing else []
         return Clause(start, p, q, tuple(doubts))
+
+    def _skip_opening(self, start: int, p: int) -> int:
+        """The first token of the subject after a particle of something quoted before, dots, or a
+        speaker's name before a space: と思わず彼が, ……それが, 太郎 狐が.
+        """
+        while start < p and (
+            self.tokens[start].pos[0] == "助詞" or self.tokens[start].surface in _DOTS
+        ):
+            start += 1
+        for i in range(p - 1, start, -1):
+            before, after = self.tokens[i - 1], self.tokens[i]
+            is_gap = before.end < after.start
+            if is_gap and not before.surface.isascii() and not after.surface.isascii():
+                return i
+        return start
 
     def _find_argument(self, k: int, case: str) -> int | None:
         """The phrase that holds q, if phrase k holds p and all between them is one noun phrase."""
@@ -161,6 +177,8 @@ class Sentence(Analysis):
         if self.edges.open[p] != self.edges.open[q]:
             return "a bracket opens or closes between them"
         kinds_before = [phrase.kind for phrase in self.phrases[max(0, k - 2) : k]]
+        if self._follows_gap(k, m):
+            return "two subjects share the predicate"
         if kinds_before == ["subject", "argument"]:
             if self.phrases[k - 1].comma:
                 return "two subjects share the predicate"  # 兄が弟に、妹が姉に
@@ -174,6 +192,20 @@ class Sentence(Analysis):
             if self.phrases[i].mark in ("が", "は") and not self.is_adjective(i + 1):
                 return "another subject follows"
         return ""
+
+    def _follows_gap(self, k: int, m: int) -> bool:
+        """Whether a subject and a phrase of the same case come before, without a predicate: 甲は小さな笛を、
+        乙は太鼓を持つ.
+        """
+        before = self.phrases[k - 1] if k else None
+        if before is None or not before.comma or before.mark != self.phrases[m].mark:
+            return False
+        for i in range(k - 2, max(-1, k - MAX_PHRASES), -1):
+            if self.phrases[i].kind == "subject":
+                return True
+            if self.phrases[i].comma or self.phrases[i].kind in PREDICATES:
+                return False
+        return False
 
     def _is_coordination(self, k: int, m: int) -> bool:
         """Whether nouns are joined at the top of X: シャツと帽子を, not 青と白の服を."""

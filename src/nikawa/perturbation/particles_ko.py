@@ -50,6 +50,12 @@ _RELATIONAL = word_set(
 _INSIDE_RELATIVE = ("subject", "argument", "case", "of", "list", "modifier", "adverb", "bare")
 
 
+CUT = "a phrase begins or ends inside a word"
+"""Why a phrase cannot be moved."""
+_JOINING = frozenset({"또는", "및", "혹은", "내지", "겸"})
+"""Words between two nouns of one phrase."""
+
+
 class Sentence(Analysis):
     """An analysis with its clauses."""
 
@@ -102,6 +108,8 @@ class Sentence(Analysis):
                 if inside is not None and (is_topic or not self.phrases[inside].acts):
                     if phrase.kind != "subject" and not self._takes_phrases(inside):
                         return None  # 평론가들로부터 다양한 반응을 받았다
+                    if phrase.kind in ("argument", "case") and self._is_apart(m, inside):
+                        return None  # 기관의 장에게 심의에 필요한 자료를
                     m = inside + 1
                     continue
                 if phrase.kind != "argument" or phrase.mark != case or phrase.comma:
@@ -118,8 +126,17 @@ class Sentence(Analysis):
     def _takes_phrases(self, g: int) -> bool:
         """Whether the modifier g may have a phrase of its own: 숲에 있는, not 다양한."""
         words = self.tokens[self.phrases[g].first : self.phrases[g].end]
-        is_adjective = any(token.pos[0] in ("VA", "XSA") for token in words)
+        is_adjective = any(token.pos[0] in ("VA", "XSA", "VCP", "VCN") for token in words)
         return not is_adjective or any(token.form in _RELATIONAL for token in words)
+
+    def _is_apart(self, m: int, g: int) -> bool:
+        """Whether phrase m may belong to a later predicate than the modifier g: a time, or a phrase
+        with another one between.
+        """
+        noun = self.tokens[self.phrases[m].last - 1]
+        if noun.form in TIMES or noun.form in ("년대", "세기", "기간", "시기", "시절"):
+            return True
+        return any(phrase.kind in ("argument", "case") for phrase in self.phrases[m + 1 : g])
 
     def _subject_follows(self, g: int) -> bool:
         """Whether another subject is between predicate g and the next one: 경찰이 행방을 쫓는 남자를 주민이 봤다."""
@@ -214,6 +231,16 @@ class Sentence(Analysis):
         before = self.phrases[k - 1] if k else None
         if before is not None and before.kind == "argument" and before.comma:
             return "two subjects share the predicate"
+        if start and self.tokens[start - 1].form in _JOINING:
+            return "the subject is a coordination"  # 공단 또는 / 법인은
+        if start > 1 and self.tokens[start - 1].surface in (".", "_"):
+            is_joined = self.tokens[start - 1].end == self.tokens[start].start
+            if is_joined and self.tokens[start - 2].pos[0] in ("SL", "SN"):
+                return CUT  # tf.Graph
+        marks = [phrase.mark for phrase in between]
+        has_pause = any(phrase.comma and phrase.kind in ("bare", "list") for phrase in between)
+        if has_pause and self.phrases[m].mark in marks:
+            return "two phrases share the predicate"  # 영국에서 7위, 미국에서 8위를 기록했다
         subject = [token.form for token in self.tokens[start:p]]
         argument = [token.form for token in self.tokens[p + 1 : q]]
         if subject == argument:
@@ -226,8 +253,6 @@ class Sentence(Analysis):
 
 # Rewriting.
 
-CUT = "a phrase begins or ends inside a word"
-"""Why a phrase cannot be moved."""
 _SIGNS = {"eul": ("",), "e": ("에", "한테", "께"), "eseo": ("에서",)}
 """What a text must hold to be worth an analysis; 를 may hide in any syllable (누굴)."""
 _NOMINATIVE = {

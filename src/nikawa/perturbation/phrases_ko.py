@@ -279,9 +279,16 @@ TIMES = word_set(
 """Nouns of time."""
 
 
+def is_verbal_han(before: list[Token], token: Token) -> bool:
+    """Whether 한, read as the number, is the modifier of a 하다 verb: 승격한 구단."""
+    if token.form != "한" or token.pos[0] != "MM" or not before:
+        return False
+    return before[-1].pos[0] == "NNG" and before[-1].end == token.start
+
+
 def repair_tokens(tokens: Tokens) -> Tokens:
-    """The analysis with two slips of Kiwi corrected: the particle of 71.4%가 read as the verb 가다, and
-    누군가 read as a clause.
+    """The analysis with three slips of Kiwi corrected: the particle of 71.4%가 read as the verb 가다,
+    누군가 read as a clause, and 한 of 승격한 read as a number.
     """
     repaired: list[Token] = []
     i = 0
@@ -296,6 +303,10 @@ def repair_tokens(tokens: Tokens) -> Tokens:
         elif token.form == "누구" and tags == ["VCP", "EC"] and rest[1].form == "ᆫ가":
             repaired.append(replace(token, surface="누군가", form="누군가", end=rest[1].end))
             i += 3
+        elif is_verbal_han(repaired, token):
+            repaired.append(replace(token, base="하다", pos=("XSV",), form="하"))
+            repaired.append(replace(token, base="ᆫ", pos=("ETM",), form="ᆫ"))
+            i += 1
         else:
             repaired.append(token)
             i += 1

@@ -140,7 +140,7 @@ OBJECT_VERBS = word_set("""
 OBJECT_VERBS |= word_set("""
 はがす 炒める 茹でる 干す 拭き取る ふき取る しまう
 取り外す 差し込む すすぐ 乾かす 冷ます かき混ぜる 量る 貼り付ける
-買い換える 買い替える 召し上がる 録る 釣る 植える 捕まえる 片付ける
+買い換える 買い替える 召し上がる ほどこす 録る 釣る 植える 捕まえる 片付ける
 """)  # which the lines hold too rarely
 
 OBJECT_NOUNS = word_set("""
