@@ -19,6 +19,8 @@ from nikawa.text import Token
 
 ADVERBIAL_TOPIC = "the topic is an adverbial (通常は)"
 OBJECT_TOPIC = "the topic may be the object of the predicate"
+EMPHASIS = "the particle is inside the predicate (当惑もした)"
+TWO_TOPICS = "another topic is right before the topic"
 REQUEST = "the topic may not be the subject of a request or an offer"
 MAIN_CLAUSE = "the topic may belong to the main clause"
 QUOTATION = "the second phrase belongs to a quotation or a noun clause"
@@ -43,7 +45,7 @@ _ADVERBIAL_TOPICS = word_set(
     "時代 時期 時点 時刻 時間帯 季節 シーズン 期間 冬季 夏季 春季 秋季 週末 平日 休日 祝日 前半 後半 序盤 中盤 終盤 "
     "冬場 夏場 昼間 夜間 夜中 朝方 夕方 早朝 深夜 正午 当日 前日 翌日 翌年 翌月 同年 同日 同月 本日 昨日 明日 "
     "時分 ゆうべ 昨夜 昨晩 今夜 今晩 今朝 先週 来週 春 夏 秋 冬 朝 昼 夜 晩 夕べ 午前 午後 正月 年末 年始 お盆 梅雨 連休 休み 平常 昔 むかし 近頃 "
-    "詳細 詳しく くわしく 先ほど 先日 後日 現時点 今 次 まず こちら そちら 以下 の ん こと もの わけ"
+    "詳細 詳しく くわしく 先ほど もと 元 もともと 先日 後日 現時点 今 次 まず こちら そちら 以下 の ん こと もの わけ"
 )
 """Nouns whose topic says when, where or on what: no subject, or a cleft (…のは)."""
 _PLACES = word_set(
@@ -63,8 +65,18 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     """Doubts whether the topic k is the subject of the predicate of phrase m."""
     tokens, phrases = sentence.tokens, sentence.phrases
     noun = tokens[phrases[k].last - 1]
-    if is_adverbial_topic(tokens, phrases[k].first, phrases[k].last):
+    p = phrases[k].last
+    if is_adverbial_topic(tokens, phrases[k].first, p):
         yield Doubt(ADVERBIAL_TOPIC, 0.1)
+    is_emphatic = "サ変接続" in noun.pos[1:3] and tokens[p + 1].base in ("する", "できる")
+    if is_emphatic:
+        yield Doubt(EMPHASIS, 0.1)  # 当惑もした
+    after = phrases[k + 1]
+    if phrases[k].mark == "も" and k + 1 < m and after.kind == "modifier" and after.verbal:
+        yield Doubt(RELATIVE, 0.4)  # 空の可能性もある引数を
+    before = phrases[k - 1] if k else None
+    if before is not None and before.mark == "は" and phrases[k].mark == "は" and not before.comma:
+        yield Doubt(TWO_TOPICS, 0.4)
     g = sentence.governors[m]
     if g < 0:
         return
@@ -81,15 +93,19 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     is_noun_clause = phrases[g].kind == "modifier" and not is_auxiliary(tokens, phrases[g].end)
     if phrases[g].kind == "modifier" and not is_actor:
         # 目的はデータを守ることだ: the clause is what the topic is.
-        after = [token.surface for token in tokens[phrases[g].end : phrases[g].end + 2]]
-        is_noun_clause = is_noun_clause or after in (
+        following = [token.surface for token in tokens[phrases[g].end : phrases[g].end + 2]]
+        is_noun_clause = is_noun_clause or following in (
             ["こと", "だ"],
             ["こと", "で"],
             ["こと", "です"],
         )
     # 涙を流さずには見られない: a verb before the predicate has the phrase.
     between = phrases[m + 1 : g]
-    has_verb = any(phrase.verbal and phrase.kind == "case" for phrase in between)
+    has_verb = any(
+        phrase.verbal
+        and (phrase.kind == "case" or tokens[phrase.last - 1].pos[:2] == ("助詞", "副助詞"))
+        for phrase in between
+    )
     has_question = any(is_question(tokens, phrase.last) for phrase in between)
     if is_conditional or is_clause or is_noun_clause or has_verb or has_question:
         yield Doubt(MAIN_CLAUSE, 0.3)
@@ -101,8 +117,16 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     if not is_actor and any(token.base in _HONORIFIC_VERBS for token in tail):
         yield Doubt(REQUEST, 0.3)  # 食事は何を召し上がりますか
     has_object = any(phrase.mark == "を" for phrase in phrases[k + 1 : g])
+    is_change = phrases[m].mark == "に" and g == m + 1 and tokens[phrases[g].first].base == "する"
+    if is_change and not has_object and not is_passive(tokens[phrases[g].first : phrases[g].end]):
+        yield Doubt(OBJECT_TOPIC, 0.8 if is_actor else 0.2)  # 入力は非表示にします
     if not has_object:
         yield from find_object_doubts(tokens[phrases[g].first : phrases[g].end], is_actor)
+
+
+def is_passive(predicate: Tokens) -> bool:
+    """Whether a predicate is passive, or says what can be done."""
+    return any(token.base in ("れる", "られる", "できる") for token in predicate)
 
 
 def find_object_doubts(predicate: Tokens, is_actor: bool) -> Iterator[Doubt]:
@@ -237,6 +261,7 @@ _NI_ADVERBS = word_set(
     "代わり かわり せい おかげ 順番 順 交互 無事 本当 ほんとう 実 自然 絶対 永遠 永久 無限 事前 事後 未然 即座 即刻 直 "
     "以内 以上 以前 以後 以降 ばかり たび 度 際 場合 うち ついで 途中 同様 大量 大幅 多分 存分 十分 非常 めったに "
     "さ 割 仮 真 真面目 静か 徐々 最終的 全国的 代わる 勝手 無意識 たま 時々 ついつい 一心 一目散 矢継ぎ早 一律 一様 "
+    "いきなり 帰り 帰りがけ 行きがけ 手始め のち 後々 一杯 いっぱい 目一杯 明か 明らか 確 偶然 意外 案外 当然 無論 公然 暗 密か 内密 極秘 単 特別 普通 等分 均等 順々 別途 早急 至急 性急 早速 頻繁 定期的 "
     "次々 漸次 一面 交代 交替 間接 直接 一番 第一 最後 最初 如実 俄か にわか 一生懸命 末 大事 大切 粗末 苦 気 目 口 あて 当て 個別 別々 極端 極度 適度 過度 平等 公平 正確 慎重 念入り 手軽 気軽 早め 多め 少なめ 大きめ 小さめ 遅め"
 )
 """Before に these make an adverb, no argument."""
@@ -248,22 +273,32 @@ _MANNER_ENDS = word_set(
     "混じり 交じり まじり ごと 毎 おき 越し ごし ずつ がち 気味 ぎみ がてら まかせ 任せ まぎれ 紛れ がかり 放題 半分 通り どおり ふう 風 なり 次第 やか らか"
 )
 """Suffixes that make an adverb with に: 溜息混じりに, 家ごとに, 速やかに."""
-_IDIOMS_NI = {
-    "世話": ("なる",),
-    "役": ("立つ", "たつ"),
-    "気": ("なる", "入る", "いる", "する", "かかる", "掛かる", "かける", "病む"),
-    "目": ("入る", "つく", "付く", "する", "とまる", "留まる"),
-    "耳": ("入る", "する"),
-    "口": ("する", "出す", "だす"),
-    "頭": ("来る", "くる"),
-    "夢中": ("なる",),
-    "当て": ("なる", "する"),
-    "頼り": ("なる", "する"),
-    "束": ("なる",),
+_IDIOMS = {
+    "に": """
+        世話:なる 役:立つ,たつ 大目:見る,みる 念頭:置く,おく 棚:上げる 途方:暮れる,くれる 軌道:乗る 図:乗る 板:付く,つく
+        気:なる,入る,いる,する,かかる,掛かる,かける,病む,障る,留める,食う 目:入る,つく,付く,する,とまる,留まる,余る,遭う,見える
+        耳:入る,する,挟む,はさむ 口:する,出す,だす,合う 手:入れる,入る,する,負える,余る 身:つける,付ける,着ける,余る,しみる,染みる
+        頭:来る,くる 鼻:つく,かける 腹:据える 真:受ける 夢中:なる 当て:なる,する 頼り:なる,する 束:なる 台無し:なる,する 我:返る
+    """,
+    "を": """
+        腹:立てる,くくる,割る 手:抜く,焼く,貸す 足:引っ張る 口:挟む,はさむ,割る,利く,きく,滑らせる 目:丸い,疑う 首:突っ込む
+        気:失う,遣う,使う,つける,付ける,配る,許す,揉む,取り直す,利く,きく,利かす 肩:落とす 息:引き取る,呑む,切らす 油:売る 匙:投げる 音:上げる
+        羽目:外す 釘:刺す 見栄:張る 拍車:かける 終止符:打つ 幕:閉じる,開ける 脚光:浴びる 功:奏する,奏す 異彩:放つ 身:引く 猫:かぶる
+        顔色:うかがう,窺う 途:就く 一役:買う 花:添える 水:差す 横槍:入れる
+    """,
 }
-"""Nouns that make an idiom with に and one of these verbs."""
+"""By particle the nouns that make an idiom with one of these verbs right after them."""
+
+
+def read_idioms(lines: str) -> dict[str, frozenset[str]]:
+    """Noun to its verbs."""
+    pairs = (entry.split(":") for entry in lines.split())
+    return {noun: frozenset(verbs.split(",")) for noun, verbs in pairs}
+
+
+_IDIOM_VERBS = {mark: read_idioms(lines) for mark, lines in _IDIOMS.items()}
 _DE_ADVERBS = word_set(
-    "一方 他方 反面 一人 ひとり 独り 無言 無断 無料 本気 平気 内緒 途中 一存 独断 先着 早足 急ぎ足 急ぎ "
+    "みんな 皆 みな 総勢 同士 同族 一方 他方 反面 一人 ひとり 独り 無言 無断 無料 本気 平気 内緒 途中 一存 独断 先着 早足 急ぎ足 急ぎ "
     "駆け足 大急ぎ 徹夜 笑顔 真顔 素顔 裸 裸足 素足 素手 普段着 全力 独学 単独 共同 総出 大慌て 丸腰 手ぶら 現状 "
     "一目 瞬時 全部 合計 計 総計 事 こと つもり 交代 交替 順番 デフォルト 既定 標準 自動 手動 最速 最短 即日 満場一致 一律 義務 その上 意味 点 形 かたち ところ 関係 都合 理由 原因 せい おかげ ため"
 )
@@ -278,7 +313,7 @@ _PREDICATE_NOUNS = word_set(
 )
 """Before で these are mostly predicates: 姉はにぎやかな性格で."""
 _WITH_DE = word_set(
-    "魚 鳥 豚 牛 鶏 羊 馬 虫 自分 みんな 皆 みな 全員 家族 夫婦 親子 兄弟 仲間 人 名 チーム グループ 一家 一同 友達"
+    "魚 鳥 豚 牛 鶏 羊 馬 虫 自分 家族 夫婦 親子 兄弟 仲間 人 名 チーム グループ 一家 一同 友達"
 )
 """Persons that act together (家族で, 三人で), and animals that are a means (魚で)."""
 _COMPOUND_NI = word_set(
@@ -364,16 +399,17 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     first_bases = {token.base for token in predicate[:2]} | {
         token.surface for token in predicate[:2]
     }
+    words = "".join(token.surface for token in tokens[p + 1 : q])
+    if first_bases & _IDIOM_VERBS[mark].get(words, frozenset()):
+        yield Doubt(IDIOM, 0.3)
     if mark == "に":
-        words = "".join(token.surface for token in tokens[p + 1 : q])
         if is_manner(words) or is_rate(tokens, p, q):
             yield Doubt(ADVERB, 0.1)
-        if first_bases & set(_IDIOMS_NI.get(words, ())):
-            yield Doubt(IDIOM, 0.3)
         is_bare = q - p == 2 and noun.surface in ("後", "先", "上", "中", "前")
+        is_limited = noun.surface == "ばかり" and is_person(tokens[q - 2])  # 妹ばかりに
         if (
             is_bare
-            or noun.surface in _NI_ADVERBS
+            or (noun.surface in _NI_ADVERBS and not is_limited)
             or is_adverbial_clause(tokens, phrases[m].first, q)
         ):
             yield Doubt(ADVERB, 0.1)
@@ -408,7 +444,9 @@ def find_copula_doubts(sentence: Analysis, k: int, m: int, after: Token) -> Iter
         return
     if tokens[phrases[k].last - 1].surface in _PLACES:
         yield Doubt(COPULA, 0.4)
-    if "副詞可能" in after.pos[1:3]:
+    following = tokens[phrases[m].end + 1 : phrases[m].end + 2]
+    is_argument = any(token.surface in ("を", "が") for token in following)  # 夜を過ごした
+    if "副詞可能" in after.pos[1:3] and not is_argument:
         yield Doubt(COPULA, 0.45)
 
 
@@ -491,16 +529,22 @@ def breaks_noun_phrase(sentence: Analysis, k: int, m: int) -> bool:
     for i in range(k + 1, m):
         phrase, after = phrases[i], phrases[i + 1]
         last = tokens[phrase.last]
-        if phrase.kind == "adverb" and after.kind != "modifier" and not after.verbal:
+        is_loose = phrase.kind == "adverb" and after.kind != "modifier" and not after.verbal
+        if is_loose and last.surface not in _DEGREES:
             return True
-        is_linking = last.surface == "なり" or (last.surface == "と" and phrase.comma)
+        is_linking = last.surface == "なり"
+        if last.surface == "と" and phrase.comma:
+            is_linking = is_person(tokens[phrase.last - 1])  # 隣の信ちゃんと、
         if phrase.kind == "list" and last.pos[0] == "助詞" and is_linking:
             return True
         is_inner = phrase.kind in ("argument", "case", "subject")
         relatives += is_inner and sentence.governors[i] <= m
-    return relatives > 2
+    marks = [phrase.mark for phrase in phrases[k + 1 : m]]
+    return relatives > 2 or marks.count("を") > 1
 
 
+_DEGREES = word_set("すぐ 直ぐ ちょうど 丁度 およそ ほぼ やや もっと ずっと 最も もっとも")
+"""Adverbs before nouns of place and number: すぐ前で."""
 _CLAUSE_HEADS = word_set("こと 事 場合 とき 時 ところ 旨 件")
 """Nouns that stand for a whole clause with its subject: 義経が居る事を."""
 
@@ -529,6 +573,8 @@ def is_question(tokens: Tokens, i: int) -> bool:
     if tokens[i].surface != "か" or tokens[i].pos[0] != "助詞":
         return False
     before = tokens[i - 1]
+    if "形容動詞語幹" in before.pos[1:3]:
+        return True  # いくつ必要かを
     return before.pos[0] in ("助動詞", "動詞", "形容詞") or before.surface == "の"
 
 
@@ -537,7 +583,7 @@ _BOUND = frozenset({"接尾", "非自立", "副詞可能"})
 _DAYS = word_set("時 とき 日 頃 ころ 朝 昼 夜 晩 夕方 年 月 週 春 夏 秋 冬 瞬間")
 """Times after その, この and ある."""
 _FREQUENCIES = word_set("普段 ふだん 通常 普通 毎日 毎朝 毎晩 毎週 毎年 毎月 いつも 大抵 たいてい")
-_FLOATING = word_set("みな 皆 みんな 全員 それぞれ おのおの 各自 互い ともに")
+_FLOATING = word_set("みな 皆 みんな 全員 それぞれ おのおの 各自 めいめい 銘々 互い ともに")
 """Words for all, which may be apart from their noun: 船はみな沖に出た."""
 _RATE_UNITS = word_set("年 月 日 週 時間 分 回 度 人 つ 週間 か月 ヶ月")
 _DURATIONS = word_set("年間 日間 週間 時間 分間 秒間 か月間 ヶ月間")
@@ -588,6 +634,12 @@ _CONTENT_NOUNS = word_set(
 """Nouns that a whole clause explains, with its subject: 攻撃者が制限を避けるリスク."""
 
 
+_CAPABLE = word_set(
+    "可能 必要 有効 有利 便利 適切 最適 重要 固有 特有 必須 有名 有用 不可欠 熱心 夢中 忠実 敏感 人気"
+)
+"""Adjectives that take a phrase with で or に before a noun."""
+
+
 def find_relative_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     """Doubts whether the subject k (が) is that of a relative clause, and the phrase m is not."""
     tokens, phrases = sentence.tokens, sentence.phrases
@@ -602,6 +654,11 @@ def find_relative_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
             bases & _OWN_SUBJECT or (bases & _DIMENSIONS and noun.surface in _PARTS)
         ):
             yield Doubt(ADJECTIVE, 0.2)
+    if m + 1 < len(phrases) and phrases[m + 1].kind == "modifier" and phrases[m].mark != "を":
+        words = tokens[phrases[m + 1].first : phrases[m + 1].end]
+        is_capable = any(token.surface in _CAPABLE for token in words)
+        if is_capable:
+            yield Doubt(RELATIVE, 0.3)  # 実行レイヤーで / トリガー可能な
     head = tokens[phrases[m].last - 1]
     if head.surface in _CONTENT_NOUNS and m > k + 1 and phrases[m - 1].verbal:
         yield Doubt(RELATIVE, 0.3)  # 攻撃者が制限を避けるリスクを

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 
 from nikawa.perturbation._particles import Doubt, word_set
 from nikawa.perturbation.base import Tokens
-from nikawa.perturbation.phrases_ko import TIMES, Analysis
+from nikawa.perturbation.phrases_ko import MAX_PHRASES, TIMES, Analysis
 from nikawa.perturbation.words_ko import acts, is_person, takes_object
 
 ADVERBIAL_TOPIC = "the topic is an adverbial (평소는)"
 OBJECT_TOPIC = "the topic may be the object of the predicate"
+TWO_TOPICS = "another topic is right before the topic"
 REQUEST = "the topic may not be the subject of a request"
 MAIN_CLAUSE = "the topic may belong to the main clause"
 QUOTATION = "the second phrase belongs to a quotation or a noun clause"
@@ -90,6 +91,8 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         is_number and noun.form in ("년", "월", "일", "시", "분", "세기", "년대")
     ):
         yield Doubt(ADVERBIAL_TOPIC, 0.1)
+    if k and phrases[k - 1].kind == "topic" and not phrases[k - 1].comma:
+        yield Doubt(TWO_TOPICS, 0.4)
     g = sentence.governors[m]
     if g < 0:
         return
@@ -126,14 +129,32 @@ def lacks_object(sentence: Analysis, k: int, g: int) -> bool:
     last = sentence.find_last_predicate(g)
     if last <= g or any(phrase.kind in ("subject", "topic") for phrase in phrases[g:last]):
         return False
-    has_object = any(phrase.mark == "eul" for phrase in phrases[g:last])
-    return not has_object and takes_object(tokens[phrases[last].first : phrases[last].end])
+    is_bare = not any(phrase.mark == "eul" for phrase in phrases[g:last])
+    return is_bare and takes_object(tokens[phrases[last].first : phrases[last].end])
 
 
-def judge_link(sentence: Analysis, g: int, is_actor: bool) -> float:
-    """How sure it is that a topic before the predicate g belongs to it: 1 if the sentence ends there."""
+def has_object(sentence: Analysis, g: int) -> bool:
+    """Whether an object is right before predicate g, or one phrase before that."""
+    marks = [phrase.mark for phrase in sentence.phrases[max(0, g - 2) : max(0, g)]]
+    return "eul" in marks
+
+
+def defines_noun(sentence: Analysis, g: int) -> bool:
+    """Whether predicate g is before a noun with the copula: 여러 층을 쌓은 모델이다."""
+    phrases = sentence.phrases
+    if g < 0 or phrases[g].kind != "modifier" or g + 1 >= len(phrases):
+        return False
+    after = phrases[g + 1]
+    return any(token.pos[0] == "VCP" for token in sentence.tokens[after.first : after.end])
+
+
+def judge_link(sentence: Analysis, g: int, is_actor: bool, steps: int = MAX_PHRASES) -> float:
+    """How sure it is that a topic before the predicate g belongs to it: 1 if the sentence ends there.
+
+    `steps` limits how many predicates after g are looked at.
+    """
     tokens, phrases = sentence.tokens, sentence.phrases
-    phrase = phrases[g]
+    phrase, later = phrases[g], sentence.governors[g]
     if phrase.kind == "modifier":
         following = [token.form for token in tokens[phrase.end : phrase.end + 2]]
         is_future = tokens[phrase.last].form in ("ᆯ", "을")
@@ -142,8 +163,7 @@ def judge_link(sentence: Analysis, g: int, is_actor: bool) -> float:
         if is_definition or not is_auxiliary(tokens, phrase.end):
             return 0.3
         # 장을 볼 수 있는 가게: the longer predicate may be a modifier again.
-        later = sentence.governors[g]
-        return judge_link(sentence, later, is_actor) if later >= 0 else 1
+        return judge_link(sentence, later, is_actor, steps - 1) if later >= 0 and steps else 1
     if phrase.kind != "and":
         return 1
     ending = tokens[phrase.last].form
@@ -153,13 +173,15 @@ def judge_link(sentence: Analysis, g: int, is_actor: bool) -> float:
         return 0.3
     if ending in _CONDITIONS:
         return 0.4
-    later = sentence.governors[g]
-    if ending in ("고", "며") and later >= 0 and phrases[later].kind == "modifier":
+    is_linking = ending in ("고", "며") or (ending in _SEQUENCES and defines_noun(sentence, later))
+    if is_linking and later >= 0 and steps and not phrase.comma:
         inside = phrases[g + 1 : later]
-        if not phrase.comma and not any(one.kind in ("subject", "topic") for one in inside):
-            following = judge_link(sentence, later, is_actor)
-            if following < 0.5:
-                return following  # 그는 나를 이해하고 돕는 사람이다
+        if not any(one.kind in ("subject", "topic") for one in inside):
+            rest = judge_link(sentence, later, is_actor, steps - 1)
+            if rest < 0.4:
+                return rest  # 그는 나를 이해하고 돕는 사람이다
+    if ending == "고" and has_object(sentence, g) and has_object(sentence, later):
+        return 0.8  # 식물은 이산화탄소를 흡수하고 산소를 내보낸다
     if ending in _SEQUENCES:
         return 0.8 if is_actor else 0.45
     return 0.9
@@ -204,7 +226,7 @@ _ADVERBIAL = word_set("때문 전 후 동안 중 사이 덕분 대신 김 바람
 _ADVERBS = word_set(
     "한눈 동시 한순간 순식간 일시 일제 단번 단숨 한꺼번 한번 결국 졸지 사전 사후 나중 제때 제시간 제멋 이번 다음번 애초 당초 "
     "어젯밤 오늘밤 간밤 현대 근대 중세 고대 초기 말기 막판 종전 이전 이후 직후 직전 식후 식전 점심때 저녁때 한밤중 대낮 한낮 평상시 한때 이참 차제 은연중 무심결 "
-    "초창기 말년 만년 유년기 전성기 청소년기 임기 생전 초반 중반 후반 당대 엉겁결 얼떨결 홧김 겁결 뜻밖 의외 기간 시절 시기 시대 무렵 즈음 초 말 중순 상순 하순 초순 세기 연초 연말"
+    "경우 후반부 전반부 초반부 중반부 말미 막바지 초창기 말년 만년 유년기 전성기 청소년기 임기 생전 초반 중반 후반 당대 엉겁결 얼떨결 홧김 겁결 뜻밖 의외 기간 시절 시기 시대 무렵 즈음 초 말 중순 상순 하순 초순 세기 연초 연말"
 )
 """Before 에 these make an adverb."""
 _EFFORTS = word_set(
@@ -212,18 +234,27 @@ _EFFORTS = word_set(
 )
 """Before 끝에 these make an adverb."""
 _IDIOMS = {
-    "마음": ("들", "안들", "걸리"),
-    "눈": ("띄", "밟히", "들"),
-    "염두": ("두",),
-    "손": ("넣",),
-    "힘": ("부치",),
-    "귀": ("들어오", "익"),
-    "도마": ("오르",),
+    "e": """
+        마음:들,안들,걸리 눈:띄,밟히,들,들어오,거슬리,차 염두:두 손:넣 힘:부치 귀:들어오,익,거슬리 도마:오르 입:맞,오르 물거품:되
+    """,
+    "eul": """
+        애:먹,쓰 손:떼 발:빼,끊 발목:잡 한눈:팔 시치미:떼 눈치:보,채 막:내리,올리 귀:기울이 겁:먹 나이:먹 더위:먹 마음:먹 골치:앓
+        바람:맞,피우 등:돌리 맥:놓 종지부:찍 첫발:내딛 기승:부리
+    """,
 }
-"""Nouns that make an idiom with 에 and one of these verbs."""
+"""By case the nouns that make an idiom with one of these verbs right after them."""
+
+
+def read_idioms(lines: str) -> dict[str, frozenset[str]]:
+    """Noun to the stems of its verbs."""
+    pairs = (entry.split(":") for entry in lines.split())
+    return {noun: frozenset(verbs.split(",")) for noun, verbs in pairs}
+
+
+_IDIOM_VERBS = {case: read_idioms(lines) for case, lines in _IDIOMS.items()}
 _ESEO_ADVERBS = word_set("한편 점 의미 측면 차원 관점 면 입장 취지 맥락 이유 수준 나머지 가운데")
 """Before 에서 these make an adverb."""
-_COMPOUND = word_set("대하 관하 의하 따르 비하 위하 통하 비롯하 향하 불구하 인하 걸치")
+_COMPOUND = word_set("비롯 대하 관하 의하 따르 비하 위하 통하 비롯하 향하 불구하 인하 걸치")
 """Verbs that make one word of meaning with the particle before them: 에 대해, 을 위해."""
 _COMPOUND_LINKS = word_set(
     "맞추 기초하 근거하 기반하 힘입 반하 앞서 이어 즈음하 발맞추 더하 입각하 준하 처하 부딪히 부딪치 밀리 이르 한하 맞서 "
@@ -242,7 +273,7 @@ _COMPOUND_NOUNS = word_set(
 _UNITS = word_set("시 분 초 일 주 월 년 해")
 """Nouns of time only after a number; 일 is also work, 시 a city."""
 _DAYS = word_set(
-    "어제 오늘 내일 모레 그저께 어젯밤 지난주 지난달 지난해 작년 올해 내년 매일 매주 매년 매달 요즘 지금 최근 방금"
+    "한때 당시 현재 오늘날 만일 만약 혹시 가령 어제 오늘 내일 모레 그저께 어젯밤 지난주 지난달 지난해 작년 올해 내년 매일 매주 매년 매달 요즘 지금 최근 방금"
 )
 """Times that are adverbs without a particle: 지난주 친구의 결혼식을."""
 _TIME_UNITS = word_set("년 월 일 시 분 번 차례 년대 세기 개월 주일")
@@ -252,11 +283,26 @@ _OWN_SUBJECT = word_set(
 """Adjectives with a subject of their own before a noun: 키가 큰 사람."""
 
 
+_KINDS = word_set("주된 주요 대표 전형 각종")
+_SPANS = word_set(
+    "기간 시간 시기 시절 때 경우 이유 상태 동안 날 곳 점 지역 범위 조건 상황 원인 정도 사실"
+)
+"""Nouns that a whole clause with its subject describes: 약정이 유효한 기간."""
+_SPANS_OF_DAYS = word_set(
+    "하루 이틀 사흘 나흘 닷새 엿새 이레 여드레 열흘 보름 일주일 한나절 반나절 며칠"
+)
+_YEARLY = word_set(
+    "실적 매출 예산 목표 계획 전망 성장률 물가 수출 수입 대회 시즌 행사 성과 수능 추석 설 봄 여름 가을 겨울 상반기 하반기 초 말 임금 연봉"
+)
+"""Nouns that a year may be part of: 올해 실적."""
+
+
 def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     """Doubts whether phrase m is an argument of the predicate that the subject k belongs to."""
     tokens, phrases = sentence.tokens, sentence.phrases
     q, g, mark = phrases[m].last, sentence.governors[m], phrases[m].mark
-    noun, before = tokens[q - 1], tokens[q - 2] if q >= 2 else None
+    n = find_noun(tokens, q)
+    noun, before = tokens[n], tokens[n - 1] if n else None
     is_topic = phrases[k].kind == "topic"
     if opens_with_time(tokens, phrases[k].last + 1, q):
         yield Doubt(BETWEEN, 0.2)
@@ -266,28 +312,33 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(PURPOSE, 0.35)
     if noun.pos[0] == "ETN":
         yield Doubt(NOUN_CLAUSE, 0.1)  # 어머니가 돌아오시기를
-    if mark != "eul":
-        is_clausal = (
-            before is None
-            or not before.pos[0].startswith(("NN", "XPN", "NP"))
-            or before.form in TIMES
-        )
+    if mark != "eul" and before is not None:
+        is_clausal = not before.pos[0].startswith(("NN", "XPN", "NP")) or before.form in TIMES
         is_place = noun.form in _PLACE_NOUNS and not is_clausal
         words = _ADVERBS if mark == "e" else _ESEO_ADVERBS
         is_time = noun.form in TIMES and not (noun.form in _UNITS and not is_counted(tokens, q - 1))
-        is_glance = noun.form == "눈" and before is not None and before.form == "한"
+        is_glance = noun.form == "눈" and before.form == "한"
         if is_glance:
             yield Doubt(ADVERBIAL, 0.1)
-        is_end = noun.form == "끝" and before is not None
+        is_end = noun.form == "끝"
         if is_end and (before.form in _EFFORTS or before.pos[0] == "ETM"):
             yield Doubt(ADVERBIAL, 0.1)  # 고심 끝에
-        if not is_place and (is_time or noun.form in _ADVERBIAL or noun.form in words):
+        is_after_time = before.form in TIMES | _SPANS_OF_DAYS or before.pos[0] in (
+            "NNB",
+            "SN",
+            "NR",
+        )
+        is_word = noun.form in words and (noun.form not in ("말", "초") or is_after_time)
+        if noun.form in ("안", "내", "이내") and is_after_time:
+            is_time = True  # 사흘 안에
+        if not is_place and (is_time or noun.form in _ADVERBIAL or is_word):
             yield Doubt(ADVERBIAL, 0.1)
         if g >= 0 and is_noun_predicate(tokens[phrases[g].first : phrases[g].end]):
             yield Doubt(NO_VERB, 0.3)
     after = tokens[q + 1] if q + 1 < len(tokens) else None
-    idiom = _IDIOMS.get(noun.form, ()) if mark == "e" else ()
-    if idiom and any(token.form in idiom for token in tokens[q + 1 : q + 4]):
+    idiom = _IDIOM_VERBS.get(mark, {}).get(noun.form, frozenset())
+    is_bare = q - phrases[k].last == 2
+    if idiom and is_bare and any(token.form in idiom for token in tokens[q + 1 : q + 4]):
         yield Doubt(IDIOM, 0.3)
     is_point = after is not None and after.form == "있" and mark == "e"
     if is_point and q + 2 < len(tokens) and tokens[q + 2].form in ("어서", "어"):
@@ -299,6 +350,16 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     is_inner = g >= 0 and phrases[g].kind == "and" and g + 1 < len(phrases)
     if is_inner and not is_topic and tokens[phrases[g].last].form.endswith(_REPORTS):
         yield Doubt(QUOTATION, 0.3)  # 그가 학교에 간다고 말했다
+
+
+def find_noun(tokens: Tokens, q: int) -> int:
+    """The noun before particle q, which may have brackets after it: 기간(11월 하순)에."""
+    n = q - 1
+    if tokens[n].pos[0] == "SSC":
+        opening = [i for i in range(max(0, n - 20), n) if tokens[i].pos[0] == "SSO"]
+        if opening and opening[-1]:
+            return opening[-1] - 1
+    return n
 
 
 def is_noun_predicate(predicate: Tokens) -> bool:
@@ -325,7 +386,7 @@ def opens_with_time(tokens: Tokens, first: int, end: int) -> bool:
     """Whether a date or a number of times is alone before the noun: 2016년 1월 한국에서, 여러 번 몸을."""
     i = first
     words = [token.form for token in tokens[first : first + 3]]
-    if words[0] in _DAYS:
+    if words[0] in _DAYS and not (len(words) > 1 and words[1] in _YEARLY):
         i += 1
     elif words[0] == "지나" and words[-1] in ("주", "달", "해"):
         i += 3
@@ -353,11 +414,12 @@ def has_own_subject(sentence: Analysis, k: int) -> bool:
     if is_person(sentence.tokens, phrases[k].last - 1):
         return False
     words = sentence.tokens[phrases[i].first : phrases[i].end]
-    is_verb = any(token.pos[0] in ("VV", "XSV", "VCP") for token in words)
-    is_adjective = any(token.pos[0] in ("VA", "XSA") for token in words)
-    is_thing = not acts(sentence.tokens, phrases[k].last - 1)  # 약정이 유효한 기간
-    is_own = any(token.form in _OWN_SUBJECT for token in words)
-    return is_verb or is_own or (is_adjective and is_thing)
+    is_copula = any(token.pos[0] == "VCP" for token in words) and words[0].form not in _KINDS
+    is_copula = is_copula and all(token.form != "적" for token in words)  # 독자적인 조례
+    is_verb = any(token.pos[0] in ("VV", "XSV") for token in words)
+    is_own = any(token.form in _OWN_SUBJECT and token.pos[0] != "XSN" for token in words)
+    head = sentence.tokens[min(phrases[i].end, len(sentence.tokens) - 1)]
+    return is_verb or is_copula or is_own or head.form in _SPANS  # 약정이 유효한 기간
 
 
 def is_compound_link(sentence: Analysis, m: int, is_topic: bool) -> bool:

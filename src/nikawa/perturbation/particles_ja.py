@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from nikawa.perturbation._particles import ONLY_PARTICLES, Clause, Doubt, make_perturbations
 from nikawa.perturbation.base import Stretch, Tokens
 from nikawa.perturbation.doubts_ja import (
@@ -44,6 +46,9 @@ MAX_PHRASES = 40
 """Phrases that the second noun phrase may hold; keeps hostile text linear."""
 
 _DOTS = frozenset("…‥・―─")
+_PARTIES = frozenset("甲乙丙丁")
+"""Parties to a contract."""
+
 # Clauses: a subject directly followed by an を, に or で phrase.
 
 
@@ -257,8 +262,13 @@ class JapaneseRules:
         return self.cases[case] in text
 
     def repair(self, tokens: Tokens) -> Tokens:
-        """The analysis as it is."""
-        return tokens
+        """The analysis with a slip of IPADIC corrected: 乙に of 甲は乙に read as an adverb."""
+        repaired = list(tokens)
+        for i, token in enumerate(tokens[:-1]):
+            if token.surface in _PARTIES and tokens[i + 1].pos[:2] == ("助詞", "副詞化"):
+                repaired[i] = replace(token, pos=("名詞", "一般", "*", "*"))
+                repaired[i + 1] = replace(tokens[i + 1], pos=("助詞", "格助詞", "一般", "*"))
+        return tuple(repaired)
 
     def find_clauses(self, tokens: Tokens, case: str) -> list[Clause]:
         """The clauses with a subject and then, at once, the case."""

@@ -22,7 +22,6 @@ from nikawa.perturbation._particles import (
     Clause,
     Doubt,
     make_perturbations,
-    word_set,
 )
 from nikawa.perturbation.base import Stretch, Tokens
 from nikawa.perturbation.doubts_ko import RELATIVE, find_phrase_doubts, find_topic_doubts
@@ -35,7 +34,7 @@ from nikawa.perturbation.phrases_ko import (
     is_between_words,
     repair_tokens,
 )
-from nikawa.perturbation.words_ko import is_person
+from nikawa.perturbation.words_ko import acts, is_intransitive, is_person
 from nikawa.text.conjugation_ko import attach
 
 # Clauses: a subject directly followed by an 을/를, 에/에게 or 에서 phrase.
@@ -43,15 +42,9 @@ from nikawa.text.conjugation_ko import attach
 
 _SENTENCE_ADVERBS = frozenset({"만약", "만일", "가령", "혹시", "설령", "물론", "사실", "아마"})
 """Said of the whole clause: they stay in front of it, whether Kiwi takes them for nouns or not."""
-_RELATIONAL = word_set(
-    "있 없 같 다르 가깝 멀 많 적 크 작 좋 비슷 유사 필요 가능 적합 민감 취약 능 가득 유리 불리 익숙 유명 중요 충실 지나 높 낮"
-)
-"""Adjectives that may have a phrase of their own."""
 _INSIDE_RELATIVE = ("subject", "argument", "case", "of", "list", "modifier", "adverb", "bare")
 
 
-CUT = "a phrase begins or ends inside a word"
-"""Why a phrase cannot be moved."""
 _JOINING = frozenset({"또는", "및", "혹은", "내지", "겸"})
 """Words between two nouns of one phrase."""
 
@@ -65,7 +58,10 @@ class Sentence(Analysis):
         k = floor = 0
         while k < len(self.phrases):
             argument = self._find_argument(k, case)
-            if argument is not None:
+            inside = self.phrases[k + 1 : argument[0]] if argument is not None else []
+            is_outer = any(phrase.kind in ("subject", "topic") for phrase in inside)
+            # 10만 명이 넘는 도시가 조례를: the subject nearer to the argument is its subject.
+            if argument is not None and not (argument[1] and is_outer):
                 m, against = argument
                 start = self._find_start(k, floor)
                 against = against or self._find_reason(start, k, m)
@@ -105,9 +101,7 @@ class Sentence(Analysis):
             phrase = self.phrases[m]
             if phrase.kind in ("argument", "case", "subject", "topic"):
                 inside = self._find_relative(m)
-                if inside is not None and (is_topic or not self.phrases[inside].acts):
-                    if phrase.kind != "subject" and not self._takes_phrases(inside):
-                        return None  # 평론가들로부터 다양한 반응을 받았다
+                if inside is not None and (is_topic or self._needs_no_subject(k, inside)):
                     if phrase.kind in ("argument", "case") and self._is_apart(m, inside):
                         return None  # 기관의 장에게 심의에 필요한 자료를
                     m = inside + 1
@@ -118,23 +112,29 @@ class Sentence(Analysis):
                 return m, against or (RELATIVE if is_separate else "")
             if not self._continues_noun_phrase(m):
                 return None
-            if phrase.acts and not is_topic:
+            if not is_topic and not self._needs_no_subject(k, m):
                 against = RELATIVE
             m += 1
         return None
 
-    def _takes_phrases(self, g: int) -> bool:
-        """Whether the modifier g may have a phrase of its own: 숲에 있는, not 다양한."""
-        words = self.tokens[self.phrases[g].first : self.phrases[g].end]
-        is_adjective = any(token.pos[0] in ("VA", "XSA", "VCP", "VCN") for token in words)
-        return not is_adjective or any(token.form in _RELATIONAL for token in words)
+    def _needs_no_subject(self, k: int, g: int) -> bool:
+        """Whether the subject k is not that of the modifier g, because the noun after g is: 낡은, 깨진,
+        (바위 밑에) 숨은 토끼.
+        """
+        if not self.phrases[g].acts:
+            return True
+        if self.tokens[self.phrases[k].last - 1].pos[0] == "NNB":
+            return False  # 100명이 넘는 승객
+        noun, words = self.phrases[g].end, self.tokens[self.phrases[g].first : self.phrases[g].end]
+        return noun < len(self.tokens) and is_person(self.tokens, noun) and is_intransitive(words)
 
     def _is_apart(self, m: int, g: int) -> bool:
         """Whether phrase m may belong to a later predicate than the modifier g: a time, or a phrase
         with another one between.
         """
         noun = self.tokens[self.phrases[m].last - 1]
-        if noun.form in TIMES or noun.form in ("년대", "세기", "기간", "시기", "시절"):
+        is_time = noun.form in TIMES and noun.form != "다음"  # 다음과 같은
+        if is_time or noun.form in ("년대", "세기", "기간", "시기", "시절"):
             return True
         return any(phrase.kind in ("argument", "case") for phrase in self.phrases[m + 1 : g])
 
@@ -175,6 +175,10 @@ class Sentence(Analysis):
         """Whether 것, 때 or the like after predicate g makes a noun clause or an adverbial of it."""
         if not self.phrases[g].predicate or g + 1 >= len(self.phrases):
             return False
+        head = self.phrases[g].end
+        words = self.tokens[head : head + 2]
+        if len(words) == 2 and words[0].form == "말" and words[1].pos[0] == "VCP":
+            return True  # 줬단 말이야
         return self.tokens[self.phrases[g + 1].first].form in CLAUSE_NOUNS
 
     def _find_start(self, k: int, floor: int) -> int:
@@ -187,10 +191,13 @@ class Sentence(Analysis):
                 lowest = max(floor, k - MAX_PHRASES)
                 while i > lowest:
                     before = self.phrases[i - 1]
-                    if before.comma or before.kind not in _INSIDE_RELATIVE:
+                    is_purpose = self.tokens[before.last].form in ("러", "으러")  # 구경하러 모인
+                    if before.comma or not (is_purpose or before.kind in _INSIDE_RELATIVE):
                         break
                     i -= 1
         first, end = self.phrases[i].first, self.phrases[k].end
+        while first < end - 2 and self.tokens[first].pos[0] in ("SO", "SW", "SB"):
+            first += 1  # - 내부 콜백이
         while first < end - 2 and (self._is_time(first) or self._opens_quotation(first, end)):
             first += 1
         # The whole blank-separated word: Kiwi takes 하 of the name 하은 for an interjection.
@@ -205,7 +212,11 @@ class Sentence(Analysis):
         if phrase.comma:
             return False
         if phrase.kind == "adverb":
-            return after.kind == "modifier" and after.predicate and not after.acts
+            is_degree = self.tokens[phrase.last].form in ("거의", "바로", "약")  # 거의 대부분의
+            return is_degree or (after.kind == "modifier" and after.predicate and not after.acts)
+        if phrase.kind == "link":  # 공단 또는 / 법인은
+            is_longer = phrase.end - phrase.first > 1
+            return is_longer and self.tokens[phrase.last].form in _JOINING
         return phrase.kind in ("modifier", "of", "list")
 
     def _opens_quotation(self, first: int, end: int) -> bool:
@@ -231,12 +242,12 @@ class Sentence(Analysis):
         before = self.phrases[k - 1] if k else None
         if before is not None and before.kind == "argument" and before.comma:
             return "two subjects share the predicate"
+        if before is not None and before.kind == "bare" and before.comma:
+            is_listed = acts(self.tokens, before.last) and self.phrases[k].first == start
+            if is_listed:
+                return "the subject is a coordination"  # 팬, 노동자들도
         if start and self.tokens[start - 1].form in _JOINING:
             return "the subject is a coordination"  # 공단 또는 / 법인은
-        if start > 1 and self.tokens[start - 1].surface in (".", "_"):
-            is_joined = self.tokens[start - 1].end == self.tokens[start].start
-            if is_joined and self.tokens[start - 2].pos[0] in ("SL", "SN"):
-                return CUT  # tf.Graph
         marks = [phrase.mark for phrase in between]
         has_pause = any(phrase.comma and phrase.kind in ("bare", "list") for phrase in between)
         if has_pause and self.phrases[m].mark in marks:
@@ -253,6 +264,8 @@ class Sentence(Analysis):
 
 # Rewriting.
 
+CUT = "a phrase begins or ends inside a word"
+"""Why a phrase cannot be moved."""
 _SIGNS = {"eul": ("",), "e": ("에", "한테", "께"), "eseo": ("에서",)}
 """What a text must hold to be worth an analysis; 를 may hide in any syllable (누굴)."""
 _NOMINATIVE = {

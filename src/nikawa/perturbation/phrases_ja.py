@@ -150,8 +150,9 @@ def close_with_particle(tokens: Tokens, first: int, i: int, after: Token | None)
         if after is not None:
             is_verb = after.pos[0] == "動詞"
             is_helper = after.pos[1] == "非自立" or (is_te and after.base in _STAYING)
-            if (is_verb and is_helper) or after.pos[0] == "助詞":
-                return None
+            is_contracted = is_te and (after.pos[0] == "助動詞" or after.base == "たらしい")
+            if (is_verb and is_helper) or is_contracted or after.pos[0] == "助詞":
+                return None  # 飲んで(い)た
         if is_te:
             return "te", ""
         return ("while" if token.surface in ("ながら", "つつ") else "if"), ""
@@ -227,6 +228,10 @@ def is_time_noun(tokens: Tokens, i: int) -> bool:
     return noun.surface in TIME_COUNTERS and i > 0 and tokens[i - 1].pos[1] == "数"
 
 
+_OPENINGS = frozenset(
+    {"通常", "普通", "通例", "普段", "結果", "一方", "他方", "結局", "最後", "最初"}
+)
+"""Nouns that before a comma open a sentence: 通常、."""
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 """Brackets that IPADIC takes for nouns."""
 
@@ -317,9 +322,13 @@ class Edges:
         phrase = self.phrases[i]
         if phrase.kind != "list" or self.tokens[phrase.end].surface in STOPS:
             return True
+        if self.tokens[phrase.last].pos[0] in ("感動詞", "フィラー"):
+            return True  # ねえ、
         is_action = "サ変接続" in self.tokens[phrase.last].pos[1:3]
         if is_action and i and self.phrases[i - 1].mark in ("を", "に"):
             return True  # 存続を嘆願、
+        if phrase.last == phrase.first and self.tokens[phrase.first].surface in _OPENINGS:
+            return True
         is_question = self.tokens[phrase.last].surface == "か"  # 幸か不幸か、
         return is_question or is_time_noun(self.tokens, phrase.last)
 
@@ -388,10 +397,13 @@ class Analysis:
             return after.end - after.first > 1 and self.tokens[after.first + 1].pos[0] == "助動詞"
         if noun.pos[1] not in ("非自立", "特殊"):
             return False
+        is_linked = after.end - after.first > 1 and self.tokens[after.first + 1].surface == "な"
+        if noun.surface in ("よう", "そう", "みたい") and is_linked:
+            return False  # 撫でるような媚
         return noun.surface in _CLAUSE_NOUNS or (noun.surface == "ため" and after.kind != "of")
 
 
-_CLAUSE_NOUNS = frozenset({"の", "ん", "こと", "よう", "そう", "まま"})
+_CLAUSE_NOUNS = frozenset({"の", "ん", "こと", "よう", "そう", "まま", "みたい"})
 """After a predicate these make it a clause of its own, not a modifier."""
 _FINAL_NOUNS = frozenset(
     {"予定", "方針", "見込み", "見通し", "模様", "計画", "考え", "構え", "意向", "はず", "つもり"}

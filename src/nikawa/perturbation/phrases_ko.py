@@ -45,7 +45,9 @@ CASES = {
     "에서": "eseo",
 }
 """Particle to the name of its case; ᆯ is 를 run into its noun (날, 그걸)."""
-CLAUSE_NOUNS = word_set("것 거 줄 수 때 동안 후 뒤 전 다음 채 듯 만큼 대로 중 사이 순간 적 바")
+CLAUSE_NOUNS = word_set(
+    "것 거 줄 수 때 동안 후 뒤 전 다음 채 듯 만큼 대로 중 사이 순간 적 바 경우 데 즉시 무렵 당시 이래 김"
+)
 """After a predicate these make a clause of its own of it, not a modifier."""
 _SUBJECTS = frozenset({"이", "가", "께서"})
 _TOPICS = frozenset({"은", "는", "ᆫ", "도"})
@@ -72,6 +74,14 @@ _DEMONSTRATIVES = frozenset(
     {"이러하", "그러하", "저러하", "어떠하", "이렇", "그렇", "저렇", "어떻"}
 )
 """Adjectives that point and have no phrases of their own: 이러한 상황."""
+_RELATIONAL = word_set(
+    "있 없 같 다르 가깝 멀 많 적 크 작 좋 비슷 유사 필요 가능 적합 민감 취약 능 가득 유리 불리 익숙 유명 중요 충실 지나 높 낮"
+)
+"""Adjectives that may have a phrase of their own."""
+_MAKING = word_set(
+    "만들 사 쓰 찍 짓 그리 굽 끓이 짜 낳 키우 기르 고르 줍 찾 모으 따 잡 싸 볶 튀기 담그 꺾 심 접 가지 먹 입 읽 새기"
+)
+"""Verbs that have no receiver."""
 _TRANSITIVE = frozenset({"가지", "던지", "만지", "지"})
 """Verbs in 지 that are no such passives (깨지다, 버려지다)."""
 
@@ -250,7 +260,17 @@ class Words:
         before, token = self.tokens[i - 1], self.tokens[i]
         if not self.has_blanks or token.start > before.end:
             return False
+        if self._is_inside_name(i) or self._is_inside_name(i - 1):
+            return True
         return not _is_sign(before) and not _is_sign(token)
+
+    def _is_inside_name(self, i: int) -> bool:
+        """Whether token i is a point or the like inside a Latin name: tf.Graph."""
+        if self.tokens[i].surface not in (".", "_") or not 0 < i < len(self.tokens) - 1:
+            return False
+        before, after = self.tokens[i - 1], self.tokens[i + 1]
+        is_joined = before.end == self.tokens[i].start and self.tokens[i].end == after.start
+        return is_joined and before.pos[0] in _WRITTEN and after.pos[0] in _WRITTEN
 
 
 def _is_sign(token: Token) -> bool:
@@ -274,6 +294,7 @@ TIMES = word_set(
     "아침 점심 저녁 밤 낮 새벽 오전 오후 어제 오늘 내일 모레 그저께 지금 요즘 주말 평일 봄 여름 가을 겨울 "
     "시 분 초 년 월 일 주 때 날 해 순간 시간 정오 자정 작년 올해 내년 옛날 "
     "월요일 화요일 수요일 목요일 금요일 토요일 일요일 "
+    "명절 연휴 방학 휴가 생일 크리스마스 성탄절 설날 추석 설 학기 며칠 하루 이틀 사흘 나흘 열흘 보름 "
     "처음 마지막 다음 이번 지난번 지난달 지난주 지난해 이튿날 당시 평소 최근"
 )
 """Nouns of time."""
@@ -286,9 +307,18 @@ def is_verbal_han(before: list[Token], token: Token) -> bool:
     return before[-1].pos[0] == "NNG" and before[-1].end == token.start
 
 
+_CUT_STEMS = {"우": "울", "여": "열", "노": "놀"}
+"""Nouns that Kiwi reads in 우는, 여는 and 노는, and the stems that they are."""
+
+
+def is_cut_verb(rest: Tokens) -> bool:
+    """Whether 는 and a noun follow: 여는 괄호."""
+    return len(rest) > 1 and rest[0].form == "는" and rest[1].pos[0].startswith("NN")
+
+
 def repair_tokens(tokens: Tokens) -> Tokens:
-    """The analysis with three slips of Kiwi corrected: the particle of 71.4%가 read as the verb 가다,
-    누군가 read as a clause, and 한 of 승격한 read as a number.
+    """The analysis with four slips of Kiwi corrected: the particle of 71.4%가 read as the verb 가다,
+    누군가 read as a clause, 한 of 승격한 read as a number, and 우는 and the like read as a noun.
     """
     repaired: list[Token] = []
     i = 0
@@ -303,6 +333,10 @@ def repair_tokens(tokens: Tokens) -> Tokens:
         elif token.form == "누구" and tags == ["VCP", "EC"] and rest[1].form == "ᆫ가":
             repaired.append(replace(token, surface="누군가", form="누군가", end=rest[1].end))
             i += 3
+        elif token.form in _CUT_STEMS and token.pos[0] == "NNG" and is_cut_verb(rest):
+            repaired.append(replace(token, base=f"{_CUT_STEMS[token.form]}다", pos=("VV",)))
+            repaired.append(replace(rest[0], base="는", pos=("ETM",)))
+            i += 2
         elif is_verbal_han(repaired, token):
             repaired.append(replace(token, base="하다", pos=("XSV",), form="하"))
             repaired.append(replace(token, base="ᆫ", pos=("ETM",), form="ᆫ"))
@@ -325,11 +359,36 @@ class Analysis:
         self.words = Words(tokens)
         self.governors = [-1] * len(self.phrases)
         """For each phrase the next predicate after it, or -1."""
-        nearest = -1
+        nearest = nearest_with_phrases = nearest_giving = -1
         for i in range(len(self.phrases) - 1, -1, -1):
+            phrase = self.phrases[i]
             self.governors[i] = nearest
-            if self.phrases[i].predicate:
+            if phrase.kind in ("argument", "case"):
+                is_receiver = tokens[phrase.last].form in ("에게", "한테", "께")
+                self.governors[i] = nearest_giving if is_receiver else nearest_with_phrases
+            if phrase.predicate:
                 nearest = i
+                if self._takes_phrases(i):
+                    nearest_with_phrases = i
+                    if self._takes_receiver(i):
+                        nearest_giving = i
+
+    def _takes_phrases(self, g: int) -> bool:
+        """Whether a phrase other than a subject may belong to predicate g: 숲에 있는, not 다양한."""
+        phrase = self.phrases[g]
+        words = self.tokens[phrase.first : phrase.end]
+        is_adjective = any(token.pos[0] in ("VA", "XSA", "VCP", "VCN") for token in words)
+        is_longer = phrase.end < len(self.tokens) and self.tokens[phrase.end].form in CLAUSE_NOUNS
+        if phrase.kind != "modifier" or not is_adjective or is_longer:
+            return True
+        return any(token.form in _RELATIONAL for token in words)
+
+    def _takes_receiver(self, g: int) -> bool:
+        """Whether a phrase with 에게 may belong to predicate g: 나에게 보낸, not 나에게 / 손수 만든."""
+        phrase = self.phrases[g]
+        verbs = [one for one in self.tokens[phrase.first : phrase.end] if one.pos[0] in _PREDICATES]
+        is_plain = bool(verbs) and all(verb.pos[0] == "VV" for verb in verbs)
+        return phrase.kind != "modifier" or not is_plain or verbs[0].form not in _MAKING
 
     def find_last_predicate(self, g: int) -> int:
         """The last predicate of the sentence that predicate g is in."""

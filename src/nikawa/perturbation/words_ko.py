@@ -102,7 +102,7 @@ PERSONS = word_set(
     "아버지 어머니 아빠 엄마 부모 아들 딸 형 누나 오빠 언니 동생 형제 자매 남매 부부 남편 아내 할머니 할아버지 "
     "손자 손녀 삼촌 이모 고모 조카 사촌 가족 친척 조상 후손 자녀 자손 며느리 사위 장인 장모 시어머니 "
     "친구 동료 선배 후배 이웃 손님 고객 주인 환자 의사 간호사 변호사 검사 판사 형사 경찰관 범인 도둑 강도 "
-    "사장 부장 과장 대리 직원 사원 회원 위원 의원 요원 점원 승무원 공무원 군인 병사 장군 대통령 총리 장관 시장 "
+    "신사 숙녀 사내 노파 할멈 영감 소방관 외교관 장교 하사 청중 하인 하녀 왕비 기사 사장 부장 과장 대리 직원 사원 회원 위원 의원 요원 점원 승무원 공무원 군인 병사 장군 대통령 총리 장관 시장 "
     "도지사 지사 왕 임금 왕자 공주 황제 신하 백성 국민 시민 주민 군중 관객 청중 독자 시청자 팬 선수 감독 코치 "
     "가수 배우 작가 화가 시인 기자 편집자 과학자 학자 연구자 연구원 전문가 개발자 관리자 사용자 이용자 소비자 "
     "판매자 사업자 운영자 담당자 책임자 소유자 임차인 임대인 신청인 피고인 원고 피고 증인 당사자 보호자 피해자 "
@@ -169,3 +169,9 @@ def takes_object(predicate: Tokens) -> bool:
         before = predicate[verbs[-1] - 1].form if verbs[-1] else ""
         return verb.form == "시키" or (verb.form == "하" and before in OBJECT_NOUNS)
     return verb.pos[0] == "VV" and verb.form in OBJECT_VERBS
+
+
+def is_intransitive(predicate: Tokens) -> bool:
+    """Whether the predicate of these tokens is a verb that takes no object: 숨은, not 잡은."""
+    is_verb = any(token.pos[0] in ("VV", "XSV") for token in predicate)
+    return is_verb and not takes_object(predicate)
