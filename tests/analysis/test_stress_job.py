@@ -284,7 +284,7 @@ def test_command_line(bag: Made) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["nli", "sts"])
 def test_published_sets_with_people_beside(task: str, shared_data: Path, tmp_path: Path) -> None:
-    """A bag of characters: exactly 100.0 on scrambled premises, where people keep 93 to 94 in a hundred labels."""
+    """A bag of characters: 100 on scrambled premises, where people keep 93 to 94 in a hundred labels."""
     how: Callable[[Example], object] = label if task == "nli" else lambda e: 1 + 4 * overlap(e)
     original = answer(
         tmp_path / "test.jsonl", load("jsick:test", data=shared_data).splits["test"], how
@@ -299,7 +299,10 @@ def test_published_sets_with_people_beside(task: str, shared_data: Path, tmp_pat
         data=shared_data,
         options=options,
     )
-    assert {c.value for c in report.cells if c.operation == "scramble"} == {100.0}
+    # the last digit of a correlation depends on the processor
+    scrambled = [c.value for c in report.cells if c.operation == "scramble"]
+    assert scrambled == pytest.approx([100.0] * len(scrambled), abs=1e-9)
+    assert scrambled
     human = {(c.operation, c.case): (c.human, c.human_n) for c in report.cells if not c.gold}
     if task == "nli":
         assert human["swap", "o"] == (62.0, 100)

@@ -118,6 +118,8 @@ _VERSION = re.compile(r"(nikawa(?:[\"':= ]|==|/)+v?)\d+\.\d+\.\d+[\w.+-]*")
 _NUMBER = re.compile(r"-?\d+\.\d{6,}(?:[eE][-+]?\d+)?")
 _TOKEN = re.compile(r"/w/[\w-]{16,}")
 _HASHED = re.compile(r'("(?:sha256|contentSize)":\s*")[^"]*')
+_PACKAGES = re.compile(r'("packages":\s*)\{[^{}]*\}')
+_PYTHON = re.compile(r'("python":\s*)"[^"]*"')
 _INSIDE = re.compile(re.escape(str(Path(nikawa.__file__).parent)) + r"(?:/[\w.-]+)*")
 UNSTABLE = frozenset({"started", "ended", "created", "last", "process", "password", "bytes"})
 """Keys whose values tell when, how large or a secret."""
@@ -143,6 +145,7 @@ def plain_text(text: str, folder: Path) -> str:
     text = text.replace(str(folder.resolve()), "FOLDER").replace(str(folder), "FOLDER")
     text = _INSIDE.sub(_shipped, text)
     text = _TOKEN.sub("/w/TOKEN", _VERSION.sub(r"\1VERSION", _TIME.sub("TIME", text)))
+    text = _PYTHON.sub(r'\1"LEFT OUT"', _PACKAGES.sub(r'\1"LEFT OUT"', text))
     return _NUMBER.sub(_rounded, _HASHED.sub(r"\1LEFT OUT", text))
 
 
@@ -219,8 +222,8 @@ class Scene(NamedTuple):
 
     steps: tuple[str, ...]
     needs: tuple[str, ...] = ()
-    timed: tuple[str, ...] = ()
-    """Further keys of its JSON that tell how long something took."""
+    varying: tuple[str, ...] = ()
+    """Further keys of its JSON whose values may change, such as the number of patterns in a pack that grows."""
     start: str = ""
     """The archive in stored/ that it starts from; else from the material."""
 
@@ -236,7 +239,7 @@ def played(scene: Scene, folder: Path) -> Iterator[tuple[str, Recorded, dict[str
         done = said(folder, step) if not step.startswith("cp ") else _copied(folder, step)
         answer: Recorded = {"status": done.status}
         if done.out.strip() and done.status in (0, 1) and "--json" in step:
-            answer["json"] = plain(json.loads(done.out), folder, UNSTABLE | set(scene.timed))
+            answer["json"] = plain(json.loads(done.out), folder, UNSTABLE | set(scene.varying))
         after = digests(folder)
         changed = {name: found for name, found in after.items() if before.get(name) != found}
         changed |= {name: "gone" for name in before if name not in after}

@@ -81,7 +81,8 @@ SCENES: dict[str, Scene] = {
             "lexicon show ja --verb 読む --json",
             "lexicon show ko --verb 읽다 --json",
             "tag --json",
-        )
+        ),
+        varying=("patterns",),
     ),
     "recipes": Scene(
         tuple(

@@ -97,7 +97,7 @@ def test_the_title_follows_the_name_that_is_said(folder: Path) -> None:
         (
             "{}",
             {"workers_are": "cats"},
-            "the card is not valid: workers_are: 'cats' is not one of persons, columns, simulated, none; docs",
+            "the card is not valid: workers_are: 'cats' is not one of persons, columns, simulated, unknown, none; docs",
         ),
         ("{}", {"name": "a/b"}, "cannot name a dataset"),
         ('{"name": "a/b"}', {"source": "logs"}, "card.json: 'a/b' cannot name a dataset"),

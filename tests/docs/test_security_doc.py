@@ -35,10 +35,6 @@ def test_the_limits_are_those_of_the_code() -> None:
 def test_nothing_unpickles_or_runs_a_shell() -> None:
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text("utf-8")
-        if path.parts[-2:] == ("runs", "errands.py"):  # on a cluster, as the page says
-            text = text.replace("import pickle\n", "")
-            # it moves the path that the setting repeats
-            text = text.replace('.get("trust_remote_code") ==', "")
         for word in (
             r"\bimport (?:c?pickle|dill|joblib|shelve|marshal)\b",
             r"allow_pickle=True",

@@ -16,7 +16,7 @@ from nikawa.execute import ExecutorKind, executors
 from nikawa.execute.base import Work
 from nikawa.execute.contents import ContentSender, fetch_content
 from nikawa.runs import Outcome, RunSpec
-from nikawa.runs.errands import RunErrand, RunWork
+from nikawa.runs.errands import RunErrand, RunWork, read_travelled_data
 from nikawa.runs.job import RunOptions, RunReport, run
 from nikawa.runs.plan import plan_runs
 from nikawa.runs.request import RunRequest
@@ -182,13 +182,14 @@ def open_errand(request: RunRequest, out: Path, **place: Any) -> RunErrand:
     return errand
 
 
-def test_gold_of_a_test_set_does_not_travel(desk: Path) -> None:
+def test_gold_of_a_test_set_does_not_travel(desk: Path, tmp_path: Path) -> None:
     shutil.rmtree(desk / "mine")
     write_dataset(desk, hides=True)
     errand = open_errand(RunRequest(("mine",), ("char-linear",)), desk / "runs")
     packed = errand.contents[":data"].source
     assert isinstance(packed, bytes)
-    data = pickle.loads(packed)
+    (tmp_path / "data.json").write_bytes(packed)
+    data = read_travelled_data(tmp_path / "data.json")
     answered = [example for examples in data.sets.values() for example in examples]
     assert answered
     assert not any(example.gold for example in answered)

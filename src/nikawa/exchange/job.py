@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nikawa.datasets.export import MANIFEST, Manifest, files_in, refuse_strangers
+from nikawa.datasets.export import FORMATS, MANIFEST, Manifest, files_in, refuse_strangers
 from nikawa.datasets.export_croissant import sha256
 from nikawa.datasets.hidden import hide_inherited, remove_hidden_labels
 from nikawa.datasets.load import load, pick_split
@@ -92,7 +92,10 @@ def export_to_tool(
     A task that the tool cannot ask is listed in the report; raises `BadInput` if no task can be exported, if the version of the
     tool is unknown, or if `out` exists.
     """
-    tool = export_tools()[to]
+    tools = export_tools()
+    if to not in tools:
+        raise unknown("export format", to, (*FORMATS, *tools))
+    tool = tools[to]
     version = options.tool_version or tool.versions[0]
     if version not in tool.versions:
         raise unknown(f"version of {tool.name}", version, tool.versions)

@@ -9,7 +9,6 @@ model reads it, in memory: not in a command line, a log, or the environment of a
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import time
 from collections import OrderedDict
@@ -30,6 +29,7 @@ from nikawa.io.file_names import join_inside
 from nikawa.io.json import encode_json
 from nikawa.models import find_model, parse_model_name
 from nikawa.models.secrets import list_secret_variables, restore_secrets
+from nikawa.records import revive
 from nikawa.runs.data import RunData, load_run_data, strip_to_inputs, strip_to_training
 from nikawa.runs.plan import runtime_settings
 from nikawa.runs.records import FILE, Outcome, RunSpec, Status
@@ -105,7 +105,7 @@ class RunWork:
         key = encode_json([values, spec.seed if varies else 0])
         if key not in self._data:
             data = load_run_data(spec, ExampleReader(self.place.data))
-            self._data[key] = data, pickle.dumps(strip_for_travel(data))
+            self._data[key] = data, msgspec.json.encode(strip_for_travel(data))
             while len(self._data) > MAX_DATA_KEPT:
                 self._data.popitem(last=False)
         self._data.move_to_end(key)
@@ -161,7 +161,7 @@ class RunErrand:
         is_answered = {name: stored.answers_file(name).exists() for name in self.data.sets}
         self.unanswered = [name for name, has_answers in is_answered.items() if not has_answers]
         files = list_model_files(kind.home(argument), argument, settings, kind.path_settings)
-        self.contents = {DATA: Content(packed, "data.pickle"), **files}
+        self.contents = {DATA: Content(packed, "data.json"), **files}
         if any(path.is_file() for path in stored.state.rglob("*")):
             self.contents[UNFINISHED] = Content(stored.state, STATE)
         variables = list_secret_variables({**kind.default_settings, **settings})
@@ -364,8 +364,11 @@ class AnswerRun:
         if MODEL in here:
             name = parse_model_name(predictor)
             predictor = f"{name.kind}:{here[MODEL]}"
-            if settings.get("trust_remote_code") == name.argument:  # it names the checkpoint again
-                settings["trust_remote_code"] = here[MODEL]
+            for setting, value in settings.items():
+                if (
+                    value == name.argument
+                ):  # it names the checkpoint again, as the leave to run its code does
+                    settings[setting] = here[MODEL]
         stored = {name: settings.get(name, value) for name, value in self.spec.settings.items()}
         return msgspec.structs.replace(self.spec, predictor=predictor, settings=stored), settings
 
@@ -373,7 +376,10 @@ class AnswerRun:
 @lru_cache(2)
 def read_travelled_data(path: Path) -> RunData:
     """The data of a run, which a process reads once for all runs that share it."""
-    data: RunData = pickle.loads(path.read_bytes())  # noqa: S301  (Ray carries the same kind of bytes, from the same sender)
+    data = msgspec.json.decode(path.read_bytes(), type=RunData)
+    for examples in (data.train, data.select, data.folded, *data.sets.values()):
+        for example in examples:
+            revive(example)
     return data
 
 

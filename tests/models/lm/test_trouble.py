@@ -156,6 +156,9 @@ def test_damaged_weights_and_missing_folders(folder: Path, invented: Cases) -> N
     assert "is neither a folder nor in the local cache" in refusal("no-such-model", invented)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.is_gradient_checkpointing. is deprecated:FutureWarning"
+)  # peft asks for it
 def test_an_adapter_is_merged_and_a_wrong_one_refused(
     tiny: Path, tmp_path: Path, invented: Cases
 ) -> None:
