@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from nikawa.cleaning.duplicates import Duplicates
+from nikawa.cleaning.duplicates import Duplicates, SlotTable
 from nikawa.cleaning.minhash import BANDS, HASHES, Signatures, compute_signatures
+from nikawa.execute.base import LocalKeeper
 
 SYLLABLES = "가나다라마바사아자차카타파하거너더러머버서어저처커터퍼허고노도로모보소오조초"
 
@@ -83,7 +84,7 @@ def test_batches_do_as_one_by_one(seed: int) -> None:
     rng.shuffle(texts)
     found, seen = compute_signatures(texts), Duplicates(0.7, 1)
     seen.slots = 256  # crowded, so that slots are taken over
-    seen.table = np.zeros((BANDS, 256), np.uint32)
+    seen.tables = [LocalKeeper(SlotTable(4, 256)) for _ in range(BANDS // 4)]
     cuts = sorted(rng.sample(range(900), 4))
     twins: list[int] = []
     for start, end in zip([0, *cuts], [*cuts, 900], strict=True):
@@ -125,5 +126,6 @@ def test_the_window_bounds_what_is_remembered() -> None:
     assert list(seen.find_twins(compute_signatures([first]))) == [0]
     list(seen.find_twins(compute_signatures([sentence(rng, 20) for _ in range(3 * seen.size)])))
     assert list(seen.find_twins(compute_signatures([first]))) == [0]
-    assert seen.table.nbytes < 1_000_000
+    tables = [keeper.state for keeper in seen.tables if isinstance(keeper, LocalKeeper)]
+    assert sum(len(table.dump()) for table in tables) < 1_000_000
     assert seen.ring.seek(0, 2) == seen.size * HASHES

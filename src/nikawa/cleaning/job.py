@@ -27,12 +27,13 @@ from nikawa.cleaning.documents import (
     inspect_files,
     read_selected,
 )
-from nikawa.cleaning.duplicates import Duplicates
+from nikawa.cleaning.duplicates import Duplicates, make_tables
 from nikawa.cleaning.engine import Cleaner, Passage, Rejection, Tally
 from nikawa.cleaning.minhash import Signatures, compute_signatures
 from nikawa.cleaning.toxicity import SCORER_BATCH, Scorer, find_toxic
 from nikawa.errors import BadInput
-from nikawa.execute.ordered import choose_place, map_in_order
+from nikawa.execute import ExecuteOptions
+from nikawa.execute.ordered import choose_place, keep_states, map_in_order
 from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
@@ -137,7 +138,7 @@ def clean(
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
         work = partial(clean_chunk, steps=tuple(step.name for step in steps), settings=settings)
         results = map_in_order(work, by_characters(documents, CHUNK_CHARS), place)
-        for result in run_late_steps(results, steps, settings, scorer):
+        for result in run_late_steps(results, steps, settings, scorer, place):
             output.write(result)
             on_progress(output.documents, output.characters)
     return output.report(steps, settings.language, files)
@@ -252,6 +253,7 @@ def run_late_steps(
     steps: Sequence[Step],
     settings: Settings,
     scorer: Scorer | None,
+    place: ExecuteOptions,
 ) -> Iterator[ChunkResult]:
     """The results without what the late steps remove."""
     names = {step.name for step in steps}
@@ -260,12 +262,14 @@ def run_late_steps(
     if "duplicates" not in names:
         yield from results
         return
-    seen = Duplicates(settings.similar, settings.window)
-    for result in results:
-        assert result.signatures is not None
-        twins = seen.find_twins(result.signatures)
-        result.drop("duplicates", [f"repeats candidate {twin}" if twin else "" for twin in twins])
-        yield result
+    with keep_states(make_tables(settings.window), place) as tables:
+        seen = Duplicates(settings.similar, settings.window, tables)
+        for result in results:
+            assert result.signatures is not None
+            twins = seen.find_twins(result.signatures)
+            reasons = [f"repeats candidate {twin}" if twin else "" for twin in twins]
+            result.drop("duplicates", reasons)
+            yield result
 
 
 def drop_toxic(

@@ -121,6 +121,50 @@ MapInOrder = Callable[[Callable[[Any], Any], Iterable[Any], ExecuteOptions, int]
 """From a function, the chunks, the options and the chunks that each worker may be ahead of the reader."""
 
 
+class State(Protocol):
+    """What a job keeps from chunk to chunk, such as a table, where it does not fit into the memory of one machine."""
+
+    def dump(self) -> bytes:
+        """Everything that it holds."""
+        ...
+
+    def load(self, content: bytes) -> None:
+        """Hold what `dump` returned."""
+        ...
+
+
+class Keeper(Protocol):
+    """Keeps a `State`, here or on another machine. Calls reach it in the order in which they were made."""
+
+    def ask(self, method: str, *arguments: Any) -> Callable[[], Any]:
+        """Call a method that changes nothing. What is returned waits for its result."""
+        ...
+
+    def tell(self, method: str, *arguments: Any) -> None:
+        """Call a method that changes the state, whenever it comes to pass; it must have the same effect each time."""
+        ...
+
+
+@dataclass
+class LocalKeeper:
+    """Keeps a state in this process."""
+
+    state: State
+
+    def ask(self, method: str, *arguments: Any) -> Callable[[], Any]:
+        """Call it at once."""
+        result = getattr(self.state, method)(*arguments)
+        return lambda: result
+
+    def tell(self, method: str, *arguments: Any) -> None:
+        """Call it at once."""
+        getattr(self.state, method)(*arguments)
+
+
+Keep = Callable[[Sequence[Callable[[], Any]], ExecuteOptions], AbstractContextManager[list[Keeper]]]
+"""From what makes each state, and the options: a keeper of each, while the block runs."""
+
+
 @dataclass(frozen=True)
 class ExecutorKind:
     """An executor, as its file declares it."""
@@ -134,6 +178,8 @@ class ExecutorKind:
     of items at a time, and the threads of each."""
     map_in_order: MapInOrder | None = None
     """The ordered map over chunks; None: the executor does not offer it."""
+    keep: Keep | None = None
+    """Keeps states on other machines; None: they are in this process."""
     is_cluster: bool = False
     """Whether it has machines of its own: then it takes an address and resources, and decides how many items run at a
     time."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal, Protocol, TypeVar
 
 from nikawa.errors import BadInput
 from nikawa.execute import executors
-from nikawa.execute.base import ExecuteOptions
+from nikawa.execute.base import ExecuteOptions, Keeper, LocalKeeper, State
 from nikawa.execute.pool import map_in_pool
 
 Chunk = TypeVar("Chunk")
@@ -49,6 +50,19 @@ def choose_place(options: BatchOptions) -> ExecuteOptions:
         raise BadInput(what, cure="pass --executor ray too")
     workers = options.workers if options.workers > 1 or not name else 0
     return ExecuteOptions(name, workers, address=options.address)
+
+
+@contextmanager
+def keep_states(
+    makers: Sequence[Callable[[], State]], where: ExecuteOptions
+) -> Iterator[list[Keeper]]:
+    """A keeper of each state while the block runs: spread over the nodes of a cluster, otherwise in this process."""
+    keep = executors()[where.executor].keep if where.executor else None
+    if keep is None:
+        yield [LocalKeeper(make()) for make in makers]
+        return
+    with keep(makers, where) as keepers:
+        yield keepers
 
 
 def map_in_order(

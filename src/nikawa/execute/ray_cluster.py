@@ -48,6 +48,7 @@ from nikawa.execute.ray_connection import (
     refuse_other_version,
     task_options,
 )
+from nikawa.execute.ray_keep import keep_on_cluster
 from nikawa.execute.ray_map import map_on_cluster
 from nikawa.version import __version__
 
@@ -297,5 +298,10 @@ class _PlainWork:
 
 
 EXECUTOR = ExecutorKind(
-    "ray", "the nodes of a Ray cluster", RayExecutor, map_on_cluster, is_cluster=True
+    "ray",
+    "the nodes of a Ray cluster",
+    RayExecutor,
+    map_on_cluster,
+    keep_on_cluster,
+    is_cluster=True,
 )
