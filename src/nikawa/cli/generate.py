@@ -49,7 +49,7 @@ def generate(
     pack: Annotated[
         str,
         typer.Argument(
-            help="An included pack (temporal-ja, temporal-ko, comparative-ja, jamp), a pack folder or a template file.",
+            help="An included pack (temporal-ja, negation-ko, …), a pack folder or a template file.",
             autocompletion=complete_packs,
         ),
     ],
