@@ -1,0 +1,293 @@
+"""How far Nikawa goes: sentences a second of each stage on one core, growth with the number of sentences, and clusters.
+
+    python -m bench.scale [stages] [growth] [overhead] [nodes] [--sizes 10000,100000,1000000]
+
+- `stages`: what one core does, in a process of its own for each stage.
+- `growth`: CPU seconds and peak memory of cleaning, near-duplicates and pairing.
+- `overhead`: the same runs in a pool of two processes and on two nodes of a Ray cluster on this machine.
+- `nodes`: the same runs and the same cleaning on one node and on two, with one CPU each.
+
+The text is invented: Chinese characters at random with Japanese particles and endings. One sentence in twenty repeats an earlier
+one but for a letter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+STAGES = ("clean", "near-duplicates", "tag", "perturb", "generate", "probe", "pair", "score")
+GROWING = ("clean", "near-duplicates", "pair")
+STAGE_SENTENCES = 100_000
+PARTICLES = ("は", "が", "を", "に", "で")
+ENDS = ("見た。", "行った。", "来なかった。", "言われた。", "だろう。")
+LABELS = ("entailment", "neutral", "contradiction")
+SWEEP_ROWS = 33_000
+"""Training examples with which a run takes about ten seconds of one core here."""
+SWEEP_RUNS = 6
+CLEANED_SENTENCES = 150_000
+
+
+def write_sentences(path: Path, count: int) -> None:
+    """One sentence a line."""
+    rng = random.Random(count)
+    # words of one to three of 2,000 characters; the n-th is as frequent as 1 / n, as in real text
+    words = [
+        "".join(chr(0x4E00 + rng.randrange(2000)) for _ in range(rng.choice((1, 2, 2, 3))))
+        for _ in range(20_000)
+    ]
+    weights = list(accumulate(1 / rank for rank in range(2, 20_002)))
+    recent: list[str] = []
+    with path.open("w", encoding="utf-8") as out:
+        for _ in range(count):
+            if recent and rng.random() < 0.05:
+                text = rng.choice(recent)
+                at = rng.randrange(len(text) - 1)
+                text = f"{text[:at]}花{text[at + 1 :]}"
+            else:
+                chosen = rng.choices(words, cum_weights=weights, k=8)
+                pairs = zip(chosen, (*rng.choices(PARTICLES, k=7), ""), strict=True)
+                text = "".join(part for pair in pairs for part in pair) + rng.choice(ENDS)
+                recent = [*recent[-999:], text]
+            out.write(text + "\n")
+
+
+def write_inference_data(folder: Path, sentences: list[str]) -> None:
+    """A dataset `mine` of pairs of sentences, and answers to it."""
+    import msgspec
+    from tests.cluster.desk import CARD
+
+    from nikawa.io.folders import write_folder
+    from nikawa.records import Dataset, Example
+
+    examples = tuple(
+        Example(
+            id=str(number),
+            inputs={"premise": text, "hypothesis": sentences[number - 1]},
+            gold={"label": LABELS[number % 3]},
+        )
+        for number, text in enumerate(sentences)
+    )
+    card = msgspec.structs.replace(CARD, languages=("ja",))
+    made = Dataset(name="mine", language="ja", version="1", card=card, splits={"test": examples})
+    write_folder(made, folder / "mine")
+    answers = (f'{{"id":"{n}","answer":"{LABELS[n % 2]}"}}\n' for n in range(len(sentences)))
+    (folder / "answers.jsonl").write_text("".join(answers), "utf-8")
+
+
+def do_stage(stage: str, folder: Path) -> None:
+    """Do a stage once, in this process, on what `write_sentences` and `write_inference_data` wrote."""
+    text, out, data = folder / "text.txt", folder / stage, str(folder / "mine")
+    if stage == "clean":
+        from nikawa.cleaning.job import CleanOptions, clean
+
+        clean([text], out.with_suffix(".jsonl"), CleanOptions(overwrite=True))
+    elif stage == "near-duplicates":
+        from nikawa.cleaning.duplicates import Duplicates
+        from nikawa.cleaning.minhash import compute_signatures
+
+        seen = Duplicates(0.8, 1 << 20)
+        with text.open(encoding="utf-8") as lines:
+            while batch := [line for line, _ in zip(lines, range(2000), strict=False)]:
+                for _ in seen.find_twins(compute_signatures(batch)):
+                    pass
+    elif stage == "pair":
+        from nikawa.pairing.job import PairOptions, pair
+
+        options = PairOptions(units="characters", out=out.with_suffix(".jsonl"), overwrite=True)
+        pair("greedy", text, options=options)
+    elif stage == "tag":
+        from nikawa.tagging.job import TagOptions, tag
+
+        tag(data, options=TagOptions(out=out, overwrite=True))
+    elif stage == "perturb":
+        from nikawa.perturbation.job import PerturbOptions, perturb
+
+        options = PerturbOptions(assume_eligible=True, out=out, overwrite=True)  # type: ignore[assignment]
+        perturb("swap-o,width-full", data, options=options)  # type: ignore[arg-type]
+    elif stage == "generate":
+        from nikawa.generation.job import GenerateOptions, generate
+
+        made = GenerateOptions(counts={"": STAGE_SENTENCES}, per="total", overwrite=True)
+        generate("comparative-ja", out, options=made)
+    elif stage == "probe":
+        from nikawa.checks.probe import probe_artifacts
+
+        probe_artifacts(data)
+    elif stage == "score":
+        from nikawa.scoring.score import score
+
+        score(f"{data}:test", folder / "answers.jsonl")
+    else:
+        raise ValueError(stage)
+
+
+def measure_stage(stage: str, folder: Path) -> tuple[float, int]:
+    """CPU seconds and peak memory in MB of a stage in a process of its own."""
+    command = [sys.executable, "-m", "bench.scale", "--do", stage, "--folder", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    seconds, megabytes = done.stdout.split()
+    return float(seconds), int(megabytes)
+
+
+def report_line(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def bench_stages() -> None:
+    """Sentences, examples or problems a second of one core, without the start of the process."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_sentences(folder / "text.txt", STAGE_SENTENCES)
+        sentences = (folder / "text.txt").read_text("utf-8").splitlines()
+        write_inference_data(folder, sentences)
+        report_line(
+            f"\nOne core, {STAGE_SENTENCES:,} sentences (pairs of sentences: tag to score)\n"
+        )
+        report_line("| stage | CPU s | per second | peak MB |\n|---|---|---|---|")
+        for stage in STAGES:
+            if stage == "pair":  # its speed depends on the number
+                continue
+            seconds, megabytes = measure_stage(stage, folder)
+            report_line(
+                f"| {stage} | {seconds:.1f} | {STAGE_SENTENCES / seconds:,.0f} | {megabytes} |"
+            )
+
+
+def bench_growth(sizes: list[int], most_pairs: int) -> None:
+    """CPU seconds and peak memory at several sizes."""
+    report_line("\nGrowth on one core\n")
+    report_line("| sentences | text MB | stage | CPU s | µs a sentence | peak MB |")
+    report_line("|---|---|---|---|---|---|")
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            write_sentences(folder / "text.txt", size)
+            megabytes_read = (folder / "text.txt").stat().st_size / 1e6
+            for stage in GROWING:
+                if stage == "pair" and size > most_pairs:
+                    continue
+                seconds, megabytes = measure_stage(stage, folder)
+                report_line(
+                    f"| {size:,} | {megabytes_read:,.1f} | {stage} | {seconds:,.1f} | {seconds / size * 1e6:,.1f} | {megabytes} |"
+                )
+
+
+def sweep(out: Path, **where: Any) -> float:
+    """Wall-clock seconds of a sweep, from the call to the report."""
+    from nikawa.runs.job import RunOptions, run
+    from nikawa.runs.request import RunRequest
+
+    request = RunRequest(("mine",), ("char-linear",), seeds=tuple(range(SWEEP_RUNS)))
+    begin = time.monotonic()
+    report = run(request, RunOptions(out=out, threads=1, **where))
+    if report.done != SWEEP_RUNS:
+        raise RuntimeError(report.problems)
+    return time.monotonic() - begin
+
+
+def clean_text(out: Path, text: Path, **where: Any) -> float:
+    """Wall-clock seconds of a cleaning."""
+    from nikawa.cleaning.job import CleanOptions, clean
+
+    begin = time.monotonic()
+    clean([text], out, CleanOptions(**where))
+    return time.monotonic() - begin
+
+
+def with_cluster(nodes: int, work: Callable[[str], None]) -> None:
+    """Call something with the address of a cluster of so many nodes, one CPU each, that has been warmed up."""
+    from tests.cluster.nodes import start_cluster
+
+    from nikawa.execute import ExecuteOptions
+    from nikawa.execute.ordered import map_in_order
+
+    warnings.simplefilter("ignore")  # Ray announces changes of its own
+    with (
+        tempfile.TemporaryDirectory() as own,
+        tempfile.TemporaryDirectory() as nothing,
+        start_cluster(Path(own), Path(nothing), nodes) as cluster,
+    ):
+        where = ExecuteOptions("ray", address=cluster.address)
+        list(map_in_order(abs, range(4 * nodes), where))
+        work(cluster.address)
+
+
+def bench_cluster(*, overhead: bool, nodes: bool) -> None:
+    """Runs and a cleaning in a pool, on one node and on two."""
+    import os
+
+    from tests.cluster.desk import write_dataset
+
+    times: dict[str, float] = {}
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as place:
+        os.chdir(place)
+        try:
+            write_dataset(Path(place), {"train": SWEEP_ROWS, "dev": 300, "test": 300})
+            write_sentences(Path("text.txt"), CLEANED_SENTENCES)
+            if overhead:
+                times["pool"] = sweep(Path("pool"), executor="pool", workers=2)
+
+            def measure(count: int) -> Callable[[str], None]:
+                def work(address: str) -> None:
+                    where = {"executor": "ray", "address": address}
+                    times[f"ray{count}"] = sweep(Path(f"ray{count}"), **where)
+                    if nodes:
+                        out = Path(f"clean{count}.jsonl")
+                        times[f"clean{count}"] = clean_text(out, Path("text.txt"), **where)
+
+                return work
+
+            for count in (1, 2) if nodes else (2,):
+                with_cluster(count, measure(count))
+        finally:
+            os.chdir(before)
+    report_line(f"\n{SWEEP_RUNS} runs and {CLEANED_SENTENCES:,} sentences, wall-clock seconds\n")
+    for name, seconds in times.items():
+        report_line(f"- {name}: {seconds:.1f} s")
+    if overhead:
+        report_line(f"Two nodes against a pool of two: {times['ray2'] / times['pool'] - 1:+.1%}")
+    if nodes:
+        report_line(f"Runs, two nodes against one: {times['ray1'] / times['ray2']:.2f} times")
+        report_line(f"Cleaning, two against one: {times['clean1'] / times['clean2']:.2f} times")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=["stages", "growth", "overhead", "nodes"])
+    parser.add_argument("--sizes", default="10000,100000,1000000")
+    parser.add_argument(
+        "--pair-most", type=int, default=100_000, help="pair no more sentences than this"
+    )
+    parser.add_argument("--do", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args([] if sys.argv[0].endswith("bench/__main__.py") else None)
+    if chosen.do:
+        do_stage(chosen.do, chosen.folder)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        report_line(f"{usage.ru_utime + usage.ru_stime:.3f} {usage.ru_maxrss // 1024}")
+        return
+    if "stages" in chosen.parts:
+        bench_stages()
+    if "growth" in chosen.parts:
+        bench_growth([int(size) for size in chosen.sizes.split(",")], chosen.pair_most)
+    if {"overhead", "nodes"} & set(chosen.parts):
+        bench_cluster(overhead="overhead" in chosen.parts, nodes="nodes" in chosen.parts)
+
+
+if __name__ == "__main__":
+    main()
