@@ -24,6 +24,8 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack, cast, overload
 
+from nikawa.io.remote import to_path
+
 if TYPE_CHECKING:
     from nikawa.aggregation.agree_job import AgreeOptions, AgreeResult
     from nikawa.aggregation.job import AggregateOptions
@@ -403,7 +405,7 @@ def list_seeds(value: Any) -> list[Any]:
     if isinstance(value, list | tuple) and value:
         if all(isinstance(one, Path) or is_table(one) for one in value):
             return list(value)
-        if all(isinstance(one, str) and Path(one).exists() for one in value):
+        if all(isinstance(one, str) and to_path(one).exists() for one in value):
             return list(value)
         if all(isinstance(one, Mapping) and not {"id", "example"} & one.keys() for one in value):
             return list(value)
@@ -431,7 +433,7 @@ def import_table(
     from nikawa.datasets.import_table import ImportOptions, import_table
 
     with open_call("import_table", ImportOptions, options):
-        return import_table(Path(source), Path(out), options)
+        return import_table(to_path(source), to_path(out), options)
 
 
 @check_arguments
@@ -458,7 +460,7 @@ def hide_labels(
     from nikawa.checks.hide_job import HideOptions, hide
 
     with open_call("hide_labels", HideOptions, options) as files:
-        return hide(files.dataset(dataset), Path(out), Path(keys), data=data, options=options)
+        return hide(files.dataset(dataset), to_path(out), to_path(keys), data=data, options=options)
 
 
 @check_arguments
@@ -500,7 +502,7 @@ def export(
 
             benchmark = find_benchmark(name)
             tasks = benchmark.tasks if benchmark is not None else ()
-            write_format(read(name, data=data), tasks, to, Path(out), overwrite=bool(overwrite))
+            write_format(read(name, data=data), tasks, to, to_path(out), overwrite=bool(overwrite))
             return None
         whole, tasks, named_split = load_for_export(name, data=data)
         chosen = set_options(
@@ -513,7 +515,7 @@ def export(
             prompt=None if prompt is None else str(prompt),
             overwrite=overwrite,
         )
-        return export_to_tool(whole, tasks, to, Path(out), chosen)
+        return export_to_tool(whole, tasks, to, to_path(out), chosen)
 
 
 @check_arguments
@@ -622,7 +624,7 @@ class Target:
 
         if not self.in_memory:
             return report
-        dataset = load_made(Path(str(self.path)))
+        dataset = load_made(to_path(str(self.path)))
         return attach_report(dataset, replace_record(report, **changes) if changes else report)
 
 
@@ -632,7 +634,7 @@ def choose_target(
     """Return the target of a job: a temporary file or folder `name`, which messages call `title`, or `out`."""
     if in_memory:
         return Target(files.place(name, title), in_memory=True)
-    return Target(None if out is None else Path(out), in_memory=False)
+    return Target(None if out is None else to_path(out), in_memory=False)
 
 
 def load_made(path: Path) -> Dataset:
@@ -724,7 +726,9 @@ def clean(
         target = choose_target(
             files, "candidates.jsonl", "the candidates", out, in_memory=out is None
         )
-        report = clean(sources, Path(str(target.path)), chosen, scorer=scorer, on_progress=listener)
+        report = clean(
+            sources, to_path(str(target.path)), chosen, scorer=scorer, on_progress=listener
+        )
         titled = tuple(replace_record(file, path=files.title(file.path)) for file in report.files)
         return cast("MadeDataset | CleanReport", target.result(report, files=titled))
 
@@ -875,7 +879,7 @@ def generate(
             address=address,
         )
         target = choose_target(files, "generated", "the dataset", out, in_memory=out is None)
-        folder = Path(str(target.path))
+        folder = to_path(str(target.path))
         report = generate(str(pack), folder, data=data, options=chosen, on_progress=on_progress)
         if target.in_memory and report.gate is not None and not report.gate.passed:
             raise BadInput("the gate did not pass", cure="pass out= to see its report")
@@ -1185,7 +1189,7 @@ def run(
 
     if isinstance(tasks, RunOptions):  # the second argument before there were tasks
         tasks, options = None, tasks
-    folder = None if out is None else Path(out)
+    folder = None if out is None else to_path(out)
     where = {
         "workers": workers,
         "executor": executor,
@@ -1339,7 +1343,7 @@ def analyse(
     with open_call("analyse", AnalysisOptions, options):
         return analyse(
             list_run_folders(runs),
-            out=None if out is None else Path(out),
+            out=None if out is None else to_path(out),
             data=data,
             options=options,
             overwrite=overwrite,
@@ -1425,7 +1429,7 @@ def report(
 
     with open_call("report", ReportOptions, options):
         chosen = set_options(options, ReportOptions, title=title, data=data, overwrite=overwrite)
-        return report(list_run_folders(runs), Path(out), chosen)
+        return report(list_run_folders(runs), to_path(out), chosen)
 
 
 @check_arguments

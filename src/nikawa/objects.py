@@ -26,6 +26,7 @@ from nikawa.errors import BadInput
 from nikawa.io.file_names import to_file_name
 from nikawa.io.folders import write_folder
 from nikawa.io.records import write_records
+from nikawa.io.remote import to_path
 from nikawa.records import Dataset, Example, Judgement, Prediction, Split, revive
 
 JUDGEMENT_FIELDS = {"example", "worker", "question", "answer"}
@@ -259,13 +260,13 @@ class CallFiles:
     def dataset(self, value: Any) -> str:
         """Return the name or path of a dataset; an object becomes a dataset folder."""
         if isinstance(value, str | Path):
-            return str(value)
+            return str(to_path(value)) if isinstance(value, Path) else value
         return self._write(self.to_dataset(value))
 
     def task(self, value: Any, data: Path | None = None) -> str:
         """Like `dataset`, but a registered dataset in memory that was not changed keeps its name."""
         if isinstance(value, str | Path):
-            return str(value)
+            return str(to_path(value)) if isinstance(value, Path) else value
         dataset = self.to_dataset(value)
         return dataset.name if is_registered(dataset, data) else self._write(dataset)
 
@@ -280,7 +281,7 @@ class CallFiles:
         `value` is a path, a mapping from id to answer, a table, or a list of predictions, rows or plain answers in order.
         """
         if isinstance(value, str | Path):
-            return Path(value)
+            return to_path(value)
         path = self.place("answers.jsonl", "the answers")
         is_series = hasattr(value, "items") and hasattr(value, "index") and not is_table(value)
         if is_series and type(value.index).__name__ == "RangeIndex":  # numbered rows, no ids
@@ -302,7 +303,7 @@ class CallFiles:
     def judgements(self, value: Any) -> str:
         """Return the name or file of judgements: `value` is a name, a path, a table, or a list of judgements or rows."""
         if isinstance(value, str | Path):
-            return str(value)
+            return str(to_path(value)) if isinstance(value, Path) else value
         rows = list_rows(value, "judgements")
         if not rows:
             raise BadInput("there are no judgements", cure="pass at least one judgement")
@@ -326,7 +327,7 @@ class CallFiles:
     def documents(self, value: Any) -> list[Path]:
         """Return the files of texts to clean: `value` is paths, or texts in memory (a list of texts or rows, a table, a dataset)."""
         if isinstance(value, str | Path):
-            return [Path(value)]
+            return [to_path(value)]
         if isinstance(value, Sequence) and all(isinstance(one, Path) for one in value):
             return list(value)
         rows: list[Any] = []
@@ -337,7 +338,7 @@ class CallFiles:
     def sentences(self, value: Any) -> Path:
         """Return the file of sentences to pair: `value` is a path, or sentences in memory as for `documents`."""
         if isinstance(value, str | Path):
-            return Path(value)
+            return to_path(value)
         examples = []
         for number, row in enumerate(self._texts(value), 1):
             if isinstance(row, str):
@@ -375,7 +376,9 @@ def save_dataset(dataset: Dataset, path: Path | str, *, overwrite: bool) -> None
         dataset.card, name=dataset.name, languages=(dataset.language, *others)
     )
     with CallFiles(Dataset.save):
-        write_folder(msgspec.structs.replace(dataset, card=card), Path(path), overwrite=overwrite)
+        write_folder(
+            msgspec.structs.replace(dataset, card=card), to_path(path), overwrite=overwrite
+        )
 
 
 def is_registered(dataset: Dataset, data: Path | None) -> bool:

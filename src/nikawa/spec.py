@@ -4,7 +4,8 @@
    name in the working directory; write `./jnli` for those.
 2. A registered name and a file for that dataset's reader: `jnli@my.json`, `jnli:dev@my.json`.
 3. Anything else is a path to a dataset folder or a records file: `mine`, `./jnli`, `data/mine.jsonl`. A split follows the
-   last colon: `mine:dev`. If the whole text is an existing path, it is that path, colons included.
+   last colon: `mine:dev`. If the whole text is an existing path, it is that path, colons included. A path may be an address:
+   `s3://lab/mine:dev`.
 
 Names of sets inside stored runs are simpler, see `name_and_split`.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from nikawa.errors import BadInput, unknown
 from nikawa.io.records import SUFFIXES
+from nikawa.io.remote import RemotePath, is_address, to_path
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,9 @@ class Spec:
         """
         if self.path is not None and self.text.strip() and self.path.exists():
             return self.path
+        if isinstance(self.path, RemotePath):
+            self.path.refuse_missing_bucket()
+            raise BadInput("no such file or folder", file=self.path, cure="check the address")
         head, at, _ = self.text.partition("@")
         name, _ = name_and_split(head)
         if not name.strip():
@@ -103,11 +108,13 @@ def parse_spec(text: str, known: Container[str]) -> Spec:
         if (at and not file) or (colon and not split):
             what = "file after @" if at else "split after :"
             raise BadInput(f"{text!r} has no {what}", cure="write NAME, NAME:SPLIT or NAME@FILE")
-        return Spec(text, name, split or None, Path(file) if at else None)
+        return Spec(text, name, split or None, to_path(file) if at else None)
     before, _, after = text.rpartition(":")
-    if before.strip() and not Path(text).exists() and Path(before).exists():
-        return Spec(text, split=after or None, path=Path(before))
-    return Spec(text, path=Path(text))
+    if is_address(text) and "/" in after:  # the colon is not before a split
+        before = ""
+    if before.strip() and not to_path(text).exists() and to_path(before).exists():
+        return Spec(text, split=after or None, path=to_path(before))
+    return Spec(text, path=to_path(text))
 
 
 def name_and_split(text: str) -> tuple[str, str]:
@@ -120,6 +127,12 @@ def name_and_split(text: str) -> tuple[str, str]:
     ('jsick', 'train')
     >>> name_and_split("jsick")
     ('jsick', '')
+    >>> name_and_split("s3://lab/mine:train")
+    ('s3://lab/mine', 'train')
     """
+    if is_address(text):
+        folder, _, last = text.rpartition("/")
+        name, _, split = last.partition(":")
+        return f"{folder}/{name}", split
     name, _, split = text.partition(":")
     return name, split

@@ -32,6 +32,7 @@ from nikawa.datasets.load import guess_language, open_file
 from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import without_views
 from nikawa.errors import BadInput, unknown
+from nikawa.io.remote import to_path
 from nikawa.records import Example, Record, Task
 from nikawa.text import ANALYSERS, analyser
 from nikawa.text.analysers import DEFAULTS
@@ -233,8 +234,8 @@ class ProbeSource(NamedTuple):
 def open_source(text: str, data: Path | None) -> ProbeSource:
     """Open a dataset as `load` does; a records file is streamed, and of splits that repeat another none is read."""
     benchmark = find_benchmark(text)
-    if benchmark is None and Path(text).is_file():
-        stream = open_file(Path(text), data=data)
+    if benchmark is None and to_path(text).is_file():
+        stream = open_file(to_path(text), data=data)
         first = list(islice(stream, EXAMPLES_PEEKED))
         return ProbeSource("", guess_language(first), first, chain(first, stream))
     dataset = load(text, data=data)

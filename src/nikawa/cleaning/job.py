@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from os.path import realpath
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -38,6 +37,7 @@ from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
 from nikawa.io.pipes import input_path
+from nikawa.io.remote import list_inputs, name_place
 from nikawa.records import Example, Record
 from nikawa.tables import ShownAsTables
 
@@ -113,7 +113,7 @@ def clean(
     """
     options = options or CleanOptions()
     place = choose_place(options)
-    texts = [input_path(text) for text in texts]
+    texts = list_inputs([input_path(text) for text in texts])
     refuse_unworkable(texts, out, options)
     files = inspect_files(texts, options.reading, options.settings.language)
     languages = {file.language for file in files}
@@ -150,10 +150,10 @@ def refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -
         raise BadInput("no file was given", cure="pass at least one file")
     for path in filter(None, (out, options.removed)):
         refuse_existing(path, options.overwrite)
-        if realpath(path) in map(realpath, texts):  # it takes links in a circle, unlike `resolve`
+        if name_place(path) in map(name_place, texts):
             cure = "choose another output file"
             raise BadInput("is both input and output", file=path, cure=cure)
-    if options.removed and realpath(options.removed) == realpath(out):
+    if options.removed and name_place(options.removed) == name_place(out):
         cure = "choose another name for --removed"
         raise BadInput("is given twice as an output file", file=out, cure=cure)
     least, most = options.settings.min_length, options.settings.max_length

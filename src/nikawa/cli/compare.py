@@ -36,6 +36,7 @@ from nikawa.cli.terminal.output import (
     progress_bar,
 )
 from nikawa.errors import BadInput
+from nikawa.io.remote import to_path
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
     by_name: dict[str, list[Path]] = {}
     for system in systems:
         name, equals, files = system.partition("=")
-        paths = [Path(file) for file in (files if equals else system).split(",")]
+        paths = [to_path(file) for file in (files if equals else system).split(",")]
         label = name if equals else paths[0].stem or str(paths[0])
         label = str(paths[0]) if label in by_name else label
         if label in by_name:

@@ -40,6 +40,7 @@ from nikawa.cli.terminal.output import (
     status,
 )
 from nikawa.errors import BadInput
+from nikawa.io.remote import to_path
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def score(
             report, lambda r: _show_versions(r, style, confusion, table), json=json, quiet=quiet
         )
     if per_item is not None:
-        refuse_existing(per_item, overwrite, [Path(answers)])
+        refuse_existing(per_item, overwrite, [to_path(answers)])
     with status(f"scoring {answers}", quiet or json):
         scored = api.score(task, answers, split=split, data=data, options=options)
     if per_item is not None:

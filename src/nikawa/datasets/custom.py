@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import ceil, floor
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,6 +21,7 @@ from nikawa.datasets.load import load
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, suites, tasks
 from nikawa.datasets.views import SEEN
 from nikawa.errors import BadInput
+from nikawa.io.remote import is_address, to_path
 from nikawa.records import Dataset, Example, Kind, Span, Task
 from nikawa.spec import name_and_split
 
@@ -74,16 +74,16 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
     is the path. Raises `BadInput` if no gold has a known shape, or if the gold of one question has
     several.
     """
-    place = str(Path(path))
+    place = str(to_path(path))
     place = place if place not in benchmarks() else f"./{place}"
-    if ":" in place:
+    if ":" in (to_path(place).name if is_address(place) else place):
         raise BadInput(
             "has a colon in its name; a colon separates a dataset from its split",
             file=place,
             cure="rename it",
         )
     dataset = read(place)
-    notice = read_notice(Path(place))
+    notice = read_notice(to_path(place))
     by_question = group_by_question(dataset)
     made = list(notice.tasks if notice else registered_tasks(dataset, by_question))
     made = made or list(inferred_tasks(dataset, by_question, place))
@@ -164,8 +164,8 @@ def _no_tasks(by_question: ByQuestion, place: str) -> BadInput:
 
 def custom_name(place: str) -> str:
     """A name after a file or folder that no registered thing has."""
-    base = Path(place).resolve().name
-    stem = base if Path(place).is_dir() else base.split(".")[0]
+    base = to_path(place).resolve().name
+    stem = base if to_path(place).is_dir() else base.split(".")[0]
     name = re.sub(r"[^\w.-]+", "-", stem).strip("-.") or "own"
     is_taken = name in tasks() or name in benchmarks() or name in suites()
     return f"own-{name}" if is_taken else name

@@ -18,6 +18,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, refuse_existing
 from nikawa.io.folders import check_split_names, write_folder
 from nikawa.io.json import encode_json, read_json
+from nikawa.io.remote import to_path
 from nikawa.records import Dataset, Record, Task
 
 FORMATS = ("jsonl", "parquet", "hf", "croissant")
@@ -74,7 +75,7 @@ def files_in(folder: Path) -> list[str]:
     """
     paths: list[str] = []
     for place, folders, files in os.walk(folder):
-        here = Path(place)
+        here = to_path(place)
         names = [*files, *(name for name in folders if (here / name).is_symlink())]
         paths.extend((here / name).relative_to(folder).as_posix() for name in names)
     return sorted(paths)

@@ -27,6 +27,7 @@ from nikawa.errors import BadInput, MissingData
 from nikawa.io.folders import CARD, is_dataset_folder
 from nikawa.io.json import read_json
 from nikawa.io.records import SUFFIXES
+from nikawa.io.remote import to_path
 from nikawa.records import Card, Dataset, Example, Span, reference
 from nikawa.spec import name_and_split
 
@@ -239,8 +240,8 @@ def refuse_label_loss(source: str, out: Path, examples: Iterable[Example]) -> No
 
     A file also counts as replaced by its folder.
     """
-    path = Path(name_and_split(source)[0])
-    path = path if path.exists() else Path(source)
+    path = to_path(name_and_split(source)[0])
+    path = path if path.exists() else to_path(source)
     places = (path, path.parent) if path.is_file() else (path,)
     if not out.exists() or not any(place.exists() and out.samefile(place) for place in places):
         return

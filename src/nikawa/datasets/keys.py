@@ -28,6 +28,7 @@ from nikawa.errors import BadInput
 from nikawa.io.folders import HIDDEN_NOTICE
 from nikawa.io.json import decode_json, encode_json, read_json
 from nikawa.io.lines import read_raw_lines
+from nikawa.io.remote import to_path
 from nikawa.io.spans import check_spans, has_spans
 from nikawa.records import Dataset, Example, Judgement, Origin, Record, Task
 
@@ -265,12 +266,12 @@ def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
         what = f"has the labels of {', '.join(keys.items)} of {keys.header.dataset}"
         cure = f"{place} has {', '.join(splits)}; pass the key file of this dataset"
         raise BadInput(what, file=keys.path, cure=cure)
-    notice = read_notice(Path(place)) if Path(place).is_dir() else None
+    notice = read_notice(to_path(place)) if to_path(place).is_dir() else None
     for split in known:
         refuse_other_items(keys, split, splits[split], place)
         told = None if notice is None else notice.splits.get(split)
         if told is not None and not hmac.compare_digest(told.seal, keys.header.seal):
-            what = f"has a different checksum for {split} than {Path(place) / HIDDEN_NOTICE}"
+            what = f"has a different checksum for {split} than {to_path(place) / HIDDEN_NOTICE}"
             cure = "the labels were hidden again later; pass the key file of that time"
             raise BadInput(what, file=keys.path, cure=cure)
         items = keys.items[split]

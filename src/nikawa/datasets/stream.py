@@ -17,6 +17,7 @@ from nikawa.datasets.load import guess_language, guess_split, load, loose_datase
 from nikawa.datasets.names import benchmarks
 from nikawa.errors import unknown
 from nikawa.io.records import SUFFIXES
+from nikawa.io.remote import to_path
 from nikawa.records import Dataset, Example
 
 EXAMPLES_FOR_LANGUAGE = 100
@@ -44,7 +45,7 @@ def open_stream(spec: str, data: Path | None = None, *, hidden: bool = False) ->
     A records file is not read completely: its language is detected from the first examples, and its
     size is not known.
     """
-    path = Path(spec)
+    path = to_path(spec)
     if spec not in benchmarks() and spec.endswith(SUFFIXES) and path.is_file():
         examples = open_file(path, data=data, hidden=hidden)
         first = list(islice(examples, EXAMPLES_FOR_LANGUAGE))

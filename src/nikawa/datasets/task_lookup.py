@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from nikawa.datasets.base import RunProtocol
@@ -16,6 +15,7 @@ from nikawa.datasets.custom import custom_name, custom_tasks, divide_by_marks, i
 from nikawa.datasets.load import load, peek
 from nikawa.datasets.names import benchmarks, suites, tasks, tasks_of
 from nikawa.errors import BadInput
+from nikawa.io.remote import to_path
 from nikawa.records import Card, Dataset, Task
 from nikawa.spec import name_and_split
 
@@ -31,16 +31,16 @@ def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
     """
     if name in tasks() or name in benchmarks() or name in suites():
         return tasks_of(name)
-    if name.strip() and Path(name).exists():
+    if name.strip() and to_path(name).exists():
         return custom_tasks(name, read)
     for dash in reversed(list(re.finditer("-", name))):
         path, question = name[: dash.start()], name[dash.end() :]
-        if path.strip() and Path(path).exists():
+        if path.strip() and to_path(path).exists():
             chosen = [task for task in custom_tasks(path, read) if task.question == question]
             if chosen:
                 return chosen
     head, _ = name_and_split(name)
-    if head != name and head.strip() and Path(head).exists():
+    if head != name and head.strip() and to_path(head).exists():
         raise BadInput(f"{name} names a split", cure=f"a task covers a whole dataset: write {head}")
     if "/" in name:
         raise BadInput("no such file or folder", file=name, cure="check the path")

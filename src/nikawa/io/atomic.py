@@ -8,6 +8,8 @@ left by a killed writer; the next writer of the same name removes it or puts it 
 - `staged_files`: some files of a folder that also has others. All are written first, then moved in, the last one at the end;
 the replaced files are set aside until then. The files of others are never touched.
 
+Each takes an address too: see `nikawa.io.uploads`.
+
 Nothing is written outside: below a folder that one of these has opened, and with `inside`, a path
 that leads out of it, by `..` or by a link, is refused.
 """
@@ -34,6 +36,8 @@ import zstandard
 from nikawa.errors import BadInput
 from nikawa.io.file_names import MAX_NAME_BYTES, refuse_outside
 from nikawa.io.locks import try_lock
+from nikawa.io.remote import RemotePath, to_path
+from nikawa.io.uploads import upload_file, upload_folder
 
 PART = ".part"
 """The suffix of a temporary."""
@@ -83,6 +87,14 @@ def atomic_write(
     is not set, if it is not a file, or if it leads out of the output folder. A `private`
     file has mode 0600 from its first byte on: only its owner can read it.
     """
+    path = to_path(path)
+    if isinstance(path, RemotePath):
+        with (
+            upload_file(path, overwrite, private or _IS_PRIVATE.get()) as raw,
+            _compress(raw, path.suffix) as stream,
+        ):
+            yield stream
+        return
     _refuse_escape(path, inside)
     refuse_existing(path, overwrite)
     if path.exists() and not path.is_file():
@@ -118,6 +130,15 @@ def atomic_folder(
 
     It replaces all that was there. A link is followed, but not out of the folder `inside`.
     """
+    path = to_path(path)
+    if isinstance(path, RemotePath):
+        private = _IS_PRIVATE.get()
+        with (
+            upload_folder(path, overwrite=overwrite, private=private) as filled,
+            _opened_folder(filled),
+        ):
+            yield filled
+        return
     _refuse_escape(path, inside)
     refuse_existing(path, overwrite)
     place = _prepare(path)
@@ -149,6 +170,17 @@ def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
     incomplete. If anything fails, all files are put back; if the writer is killed while moving,
     `recover` puts them back.
     """
+    folder = to_path(folder)
+    if isinstance(folder, RemotePath):
+        private = _IS_PRIVATE.get()
+        with (
+            upload_folder(
+                folder, overwrite=True, private=private, replaced=tuple(old), last=last
+            ) as filled,
+            _opened_folder(filled),
+        ):
+            yield filled
+        return
     replaced = sorted(old, key=lambda name: name != last)
     with _name_errors(folder, folder / STAGING.strip(".")):
         staging = Path(tempfile.mkdtemp(prefix=STAGING, suffix=PART, dir=folder))
@@ -178,8 +210,10 @@ def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
 def recover(folder: Path, last: str) -> None:
     """Put back the files that a killed writer had set aside.
 
-    If `last` is in place, the writer had finished.
+    If `last` is in place, the writer had finished. At an address, a reader sees that a writer was killed.
     """
+    if isinstance(folder, RemotePath):
+        return
     for staging in sorted(folder.glob(f"{STAGING}*{PART}")):
         with suppress(OSError):  # in use, or gone meanwhile
             descriptor = os.open(staging, os.O_RDONLY)
@@ -232,11 +266,18 @@ def _opened_folder(folder: Path) -> Iterator[None]:
 
 def refuse_existing(path: Path, overwrite: bool, read: Sequence[Path] = ()) -> None:
     """Raise unless `path` is free or may be replaced; input files (`read`) may never be replaced."""
-    if path.exists() and any(other.exists() and path.samefile(other) for other in read):
+    path = to_path(path)
+    if path.exists() and any(_is_same_file(path, other) for other in read):
         cure = "choose another name for the output"
         raise BadInput("is an input file and would be overwritten", file=path, cure=cure)
     if path.exists() and not overwrite:
         raise BadInput("already exists", file=path, cure="choose another name, or pass --overwrite")
+
+
+def _is_same_file(path: Path, other: Path) -> bool:
+    if isinstance(path, RemotePath) or isinstance(other, RemotePath):
+        return path == other
+    return other.exists() and path.samefile(other)
 
 
 def sync_folder(folder: Path) -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from unicodedata import category, normalize
 
 from nikawa.errors import BadInput
+from nikawa.io.remote import RemotePath
 
 MAX_NAME_BYTES = 200
 """Most bytes of a name: file systems end at 255, and suffixes and names of temporaries come on top."""
@@ -110,6 +111,8 @@ def to_file_name(name: str, max_bytes: int = MAX_NAME_BYTES) -> str:
 
 def refuse_outside(path: Path, folder: Path) -> None:
     """Raise unless `path` really lies below `folder`: neither `..` nor a link leads out of it."""
+    if isinstance(path, RemotePath) and path.is_relative_to(folder):
+        return
     place, root = os.path.realpath(path), os.path.realpath(folder)
     if root not in map(str, Path(place).parents):
         what = f"leads out of the output folder, to {place!r}"

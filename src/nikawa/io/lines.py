@@ -28,6 +28,7 @@ import zstandard
 from nikawa.errors import BadInput
 from nikawa.io.limits import read_limits, refuse_wide_text, write_size
 from nikawa.io.pipes import hold_pipe
+from nikawa.io.remote import RemotePath, open_remote, to_path
 
 _MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 13
 """Compressed bytes to read at a time: four of them may expand to 128 KiB, so one read gives at most
@@ -170,7 +171,11 @@ def check_openable(path: Path) -> None:
     A pipe is read if it is the shell's `<(…)` or standard input. One that
     has a name in a folder is refused, because its other end may never be opened; so are devices.
     The null device is an empty file, and a terminal is read until its end is typed.
+    A file at an address is checked when it is opened.
     """
+    path = to_path(path)
+    if isinstance(path, RemotePath):
+        return
     try:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):
@@ -212,6 +217,9 @@ def _is_terminal(path: Path) -> bool:
 
 def open_packed(path: Path) -> BufferedReader:
     """Open a file for reading its raw bytes; `check_openable` describes what is refused."""
+    path = to_path(path)
+    if isinstance(path, RemotePath):
+        return open_remote(path)
     check_openable(path)
     try:
         return cast(BufferedReader, path.open("rb", buffering=_BUFFER_BYTES))
@@ -230,9 +238,10 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     Raises `BadInput` for a missing or broken file, and for a path that is not a file (see `check_openable`).
     A pipe can be opened as often as a file, because its data is stored.
     """
+    path = to_path(path)
     raw = open_packed(path)
     try:
-        with hold_pipe(raw, path) as whole:
+        with raw if isinstance(path, RemotePath) else hold_pipe(raw, path) as whole:
             if path.suffix == ".gz":
                 unpacked: Any = gzip.GzipFile(fileobj=whole)
             elif path.suffix == ".zst":

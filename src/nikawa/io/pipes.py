@@ -18,6 +18,7 @@ from typing import BinaryIO, cast
 
 from nikawa.errors import BadInput
 from nikawa.io.limits import read_limits, write_size
+from nikawa.io.remote import RemotePath, to_path
 
 STDIN = Path("/dev/stdin")
 _BUFFER = 1 << 17
@@ -26,16 +27,18 @@ _held: dict[tuple[int, int], _HeldPipe] = {}
 
 
 def input_path(name: str | Path) -> Path:
-    """The path a name stands for: `-` is the standard input.
+    """The path a name stands for: `-` is the standard input; see `to_path` for addresses.
 
     >>> str(input_path("-"))
     '/dev/stdin'
     """
-    return STDIN if str(name) == "-" else Path(name)
+    return STDIN if str(name) == "-" else to_path(name)
 
 
 def is_piped(path: Path) -> bool:
     """Whether the path leads to a pipe or to the standard input."""
+    if isinstance(path, RemotePath):
+        return False
     try:
         return path == STDIN or stat.S_ISFIFO(path.stat().st_mode)
     except OSError:

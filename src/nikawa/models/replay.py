@@ -5,12 +5,12 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import get_args
 
 import msgspec
 
 from nikawa.errors import BadInput
+from nikawa.io.remote import to_path
 from nikawa.models.base import Model, Setup, read_settings
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -32,7 +32,7 @@ class Replay:
     def __init__(self, setup: Setup) -> None:
         settings = read_settings(ReplaySettings, setup)
         self._extract, self._form = settings.extract, settings.form or None
-        self._path = Path(setup.argument)
+        self._path = to_path(setup.argument)
         if not self._path.exists():
             raise BadInput(
                 "no such file or folder",

@@ -24,6 +24,7 @@ from nikawa.datasets.locate import files_here
 from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
+from nikawa.io.remote import to_path
 from nikawa.pretrain.stages import fingerprint
 from nikawa.records import Dataset, reference, texts_inside
 
@@ -77,8 +78,8 @@ class BenchmarkTexts:
         """
         names = [b.name for b in benchmarks().values() if files_here(b, self.data)]
         for spec in self.against:
-            is_file = find_benchmark(spec) is None and Path(spec).is_file()
-            names.append(fingerprint(Path(spec)) if is_file else spec)
+            is_file = find_benchmark(spec) is None and to_path(spec).is_file()
+            names.append(fingerprint(to_path(spec)) if is_file else spec)
         return names
 
     def __call__(self) -> Iterator[BenchmarkText]:
@@ -97,7 +98,7 @@ class BenchmarkTexts:
 
     def _read_further(self, spec: str) -> Iterator[BenchmarkText]:
         """The texts of a dataset, or the lines of a plain text file, that `against` names."""
-        path = Path(spec)
+        path = to_path(spec)
         if ".txt" not in path.suffixes:
             yield from dataset_texts(load(spec, data=self.data))
             return

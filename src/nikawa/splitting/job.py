@@ -43,6 +43,7 @@ from nikawa.io.atomic import private_files, refuse_existing, staged_files
 from nikawa.io.folders import CARD, JUDGEMENTS, check_split_names, write_folder
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.records import read_records
+from nikawa.io.remote import to_path
 from nikawa.models import Trainable, model
 from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
 from nikawa.records import Dataset, Example, Finding, Judgement, Record, Task, reference
@@ -166,7 +167,7 @@ def split(
             before = None if spec_of(text).name else custom_path(text)[0]
             lineages: Iterator[Lineage] | None = None
             if _is_aggregated(text):
-                lineages = trace_lineages(made, Path(text).parent, how, hidden=options.hidden)
+                lineages = trace_lineages(made, to_path(text).parent, how, hidden=options.hidden)
             elif before is not None and (before / LINEAGE).is_file():
                 lineages = carry_lineages(before, dataset, made, how, hidden=options.hidden)
             if lineages is not None:
@@ -374,8 +375,8 @@ def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
     way = "" if options.by == "random" else f" ({splitters()[options.by].title})"
     split_note = f"Split again by nikawa split --by {options.by} --sizes {options.sizes} --seed {options.settings.seed}{way}."
     description = f"{dataset.card.description.rstrip('. ')}. {split_note}"
-    facts = aggregation_facts(Path(text).parent / SUMMARY) if _is_aggregated(text) else {}
-    source = Path(text) / CARD if Path(text).is_dir() else Path(text)
+    facts = aggregation_facts(to_path(text).parent / SUMMARY) if _is_aggregated(text) else {}
+    source = to_path(text) / CARD if to_path(text).is_dir() else to_path(text)
     with name_faulty_file(None if "name" in options.card else source):
         # What was accepted of the splits of before is no finding of these.
         before = replace(forget_on_card(dataset.card), description=description)
@@ -385,7 +386,7 @@ def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
 
 def _is_aggregated(text: str) -> bool:
     """Whether a file of examples is in a folder that `nikawa aggregate` wrote."""
-    path = Path(text)
+    path = to_path(text)
     return path.name == EXAMPLES and all(
         (path.parent / name).is_file() for name in (ITEMS, SUMMARY)
     )

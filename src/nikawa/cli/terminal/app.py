@@ -11,8 +11,9 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from traceback import print_exc
@@ -22,6 +23,7 @@ import typer
 from typer.main import get_command
 
 from nikawa.errors import BadInput, NikawaError, suggest
+from nikawa.io.remote import to_path
 from nikawa.printable import printable_line, printable_streams
 from nikawa.version import __version__
 
@@ -169,7 +171,33 @@ def build(only: str | None = None) -> typer.Typer:
     modules = [import_module(f"{PACKAGE}.{verb}") for verb in ([only] if only else _verb_files())]
     for module in sorted(modules, key=lambda module: PANELS.index(module.PANEL)):
         _attach_verb(module, app)
+    _let_paths_be_addresses(app)
     return app
+
+
+def _let_paths_be_addresses(app: typer.Typer) -> None:
+    """Let each command get the paths that `to_path` makes of its arguments."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = _convert_paths(command.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _let_paths_be_addresses(group.typer_instance)
+
+
+def _convert_paths(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of a command, which gets a `RemotePath` where the user wrote an address."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, Path):
+            return to_path(value)
+        return [convert(each) for each in value] if isinstance(value, list) else value
+
+    @wraps(function)
+    def call(**arguments: Any) -> Any:
+        return function(**{name: convert(value) for name, value in arguments.items()})
+
+    return call
 
 
 def _attach_verb(module: Any, app: typer.Typer) -> None:

@@ -1,0 +1,228 @@
+"""Write files and folders to addresses, completely or not at all.
+
+A file goes up while it is written, as the parts of an upload that is ended (published) after the last byte. On a store without
+such uploads it is kept on this machine until it is whole. What a killed writer leaves has no name.
+
+A folder is filled on this machine. Its long files go up first, as parts. Then a mark (`remote.UNFINISHED`) is put, the replaced
+files are removed, all files are published, the card at the end, and the mark is removed. A reader refuses a folder with the mark.
+
+Stores of objects have no locks and no folders that change places: of two writers of one name the last one wins.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+from nikawa.errors import BadInput
+from nikawa.io.remote import (
+    UNFINISHED,
+    RemotePath,
+    open_system,
+    translate_errors,
+)
+
+PARTED = ("s3", "s3a", "gs", "gcs")
+"""Protocols whose files go up in parts and are published by one request."""
+WHOLE = ("memory", "hf", "az", "abfs", "abfss")
+"""Protocols that show a new file only when all of it has arrived."""
+LONG_FILE_BYTES = 8 << 20
+"""Files of a folder from this size on go up before the first is published."""
+HIDDEN_PLACES = "NIKAWA_HIDDEN_REMOTE"
+"""The environment variable that names the address below which hidden labels may be stored."""
+
+
+class Upload(Protocol):
+    """One file on its way to an address."""
+
+    def publish(self) -> None:
+        """Let the file appear."""
+        ...
+
+    def discard(self) -> None:
+        """Forget what has been sent."""
+        ...
+
+
+class PartedUpload(io.RawIOBase):
+    """A file that goes up in parts while it is written."""
+
+    def __init__(self, path: RemotePath) -> None:
+        self.path, self._size = path, 0
+        with translate_errors(path, "written"):
+            system, place = open_system(path)
+            self._file = system.open(place, "wb", autocommit=False)
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Add bytes."""
+        with translate_errors(self.path, "written"):
+            count = int(self._file.write(data))
+        self._size += count
+        return count
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._size
+
+    def publish(self) -> None:
+        """Send the last part, and let the file appear."""
+        with translate_errors(self.path, "written"):
+            if not self._file.closed:
+                self._file.close()
+            self._file.commit()
+
+    def finish(self) -> None:
+        """Send the last part."""
+        with translate_errors(self.path, "written"):
+            self._file.close()
+
+    def discard(self) -> None:
+        """Forget the parts that have been sent, on the store too."""
+        self._file.closed = True  # or the file would be sent when it is collected
+        with suppress(Exception):  # the store may be out of reach: what is there has no name
+            self._file.discard()
+
+
+class KeptUpload:
+    """A whole file of this machine that goes up when it is published."""
+
+    def __init__(self, path: RemotePath, kept: Path) -> None:
+        self.path, self.kept = path, kept
+
+    def publish(self) -> None:
+        """Send the file; where a store shows unfinished files, under another name first."""
+        with translate_errors(self.path, "written"):
+            system, place = open_system(self.path)
+            if self.path.scheme in (*PARTED, *WHOLE):
+                system.put_file(str(self.kept), place)
+                return
+            folder, _, name = place.rpartition("/")
+            temporary = f"{folder}/.{name}.{os.urandom(4).hex()}.part"
+            system.makedirs(folder, exist_ok=True)
+            try:
+                system.put_file(str(self.kept), temporary)
+                system.mv(temporary, place)
+            except BaseException:
+                with suppress(Exception):
+                    system.rm_file(temporary)
+                raise
+
+    def discard(self) -> None:
+        """Nothing has been sent."""
+
+
+@contextmanager
+def upload_file(path: RemotePath, overwrite: bool, private: bool) -> Iterator[BinaryIO]:
+    """Yield a binary stream whose content appears at an address only if the block succeeds."""
+    refuse_hidden(path, private)
+    refuse_taken(path, overwrite)
+    with ExitStack() as stack:
+        upload: PartedUpload | KeptUpload
+        if path.scheme in PARTED:
+            upload = PartedUpload(path)
+            stream = cast(BinaryIO, upload)
+        else:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nikawa-"))
+            upload = KeptUpload(path, Path(folder) / "file")
+            stream = stack.enter_context(upload.kept.open("wb"))
+        try:
+            yield stream
+            if isinstance(upload, PartedUpload):
+                upload.finish()
+            else:
+                stream.flush()
+            refuse_taken(path, overwrite)
+            upload.publish()
+        except BaseException:
+            upload.discard()
+            raise
+
+
+@contextmanager
+def upload_folder(
+    path: RemotePath,
+    *,
+    overwrite: bool,
+    private: bool,
+    replaced: Iterable[str] | None = None,
+    last: str = "",
+) -> Iterator[Path]:
+    """Yield a folder of this machine to fill; its files appear below an address if the block succeeds.
+
+    They take the place of the files called `replaced` (None: of all that are there). The file called `last` appears last.
+    """
+    refuse_hidden(path, private)
+    if replaced is None:
+        refuse_taken(path, overwrite)
+    with tempfile.TemporaryDirectory(prefix="nikawa-") as temporary:
+        folder = Path(temporary) / path.name
+        folder.mkdir()
+        yield folder
+        uploads: dict[str, Upload] = {}
+        try:
+            for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+                name = file.relative_to(folder).as_posix()
+                target = path / name
+                if path.scheme not in PARTED or file.stat().st_size < LONG_FILE_BYTES:
+                    uploads[name] = KeptUpload(target, file)
+                    continue
+                parted = PartedUpload(target)
+                uploads[name] = parted
+                with file.open("rb") as stream:
+                    shutil.copyfileobj(stream, parted, LONG_FILE_BYTES)
+                parted.finish()
+            if replaced is None:
+                refuse_taken(path, overwrite)
+            _publish_folder(path, uploads, replaced, last)
+        except BaseException:
+            for upload in uploads.values():
+                upload.discard()
+            raise
+
+
+def _publish_folder(
+    path: RemotePath, uploads: dict[str, Upload], replaced: Iterable[str] | None, last: str
+) -> None:
+    """Put the mark, replace the files, and remove the mark."""
+    with translate_errors(path, "written"):
+        system, place = open_system(path)
+        mark = f"{place}/{UNFINISHED}"
+        system.pipe_file(mark, b"nikawa writes this folder\n")
+    old = set(path.list_names() if replaced is None else replaced) - {UNFINISHED}
+    if replaced is None and path.is_file():
+        raise BadInput("is a file, not a folder", file=path, cure="choose another name")
+    with translate_errors(path, "written"):
+        # the file that makes the folder complete goes first and comes last
+        for name in sorted(old, key=lambda name: (name != last, name)):
+            if name == last or name not in uploads:
+                system.rm_file(f"{place}/{name}")
+    for name in sorted(uploads, key=lambda name: (name == last, name)):
+        uploads[name].publish()
+    with translate_errors(path, "written"):
+        system.rm_file(mark)
+
+
+def refuse_taken(path: RemotePath, overwrite: bool) -> None:
+    """Raise if something is at an address and may not be replaced."""
+    if not overwrite and path.exists():
+        raise BadInput("already exists", file=path, cure="choose another name, or pass --overwrite")
+
+
+def refuse_hidden(path: RemotePath, private: bool) -> None:
+    """Raise if a file with hidden labels would go to an address that the user has not named for them."""
+    allowed = os.environ.get(HIDDEN_PLACES, "").rstrip("/")
+    if not private or (allowed and path.is_relative_to(RemotePath(allowed))):
+        return
+    what = "would hold hidden labels, and others may be able to read it"
+    cure = f"write to this machine, or name the address for hidden labels: {HIDDEN_PLACES}={path.parent}"
+    raise BadInput(what, file=path, cure=cure)
