@@ -18,7 +18,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, refuse_existing
 from nikawa.io.folders import check_split_names, write_folder
 from nikawa.io.json import encode_json, read_json
-from nikawa.io.remote import to_path
+from nikawa.io.remote import UNFINISHED, RemotePath
 from nikawa.records import Dataset, Record, Task
 
 FORMATS = ("jsonl", "parquet", "hf", "croissant")
@@ -73,9 +73,11 @@ def files_in(folder: Path) -> list[str]:
     """Return everything below `folder` that is not a folder (a link to a folder is not one), by its path
     below it.
     """
+    if isinstance(folder, RemotePath):
+        return folder.list_names() if folder.is_dir() else []
     paths: list[str] = []
     for place, folders, files in os.walk(folder):
-        here = to_path(place)
+        here = Path(place)
         names = [*files, *(name for name in folders if (here / name).is_symlink())]
         paths.extend((here / name).relative_to(folder).as_posix() for name in names)
     return sorted(paths)
@@ -89,7 +91,7 @@ def refuse_strangers(folder: Path) -> None:
     exported = read_json(manifest, Manifest).files if manifest.is_file() else {}
     cure = "move it away, or choose another folder"
     for name in files_in(folder):
-        if name not in (MANIFEST, *exported):
+        if name not in (MANIFEST, UNFINISHED, *exported):
             raise BadInput(
                 f"contains {name!r}, which an export did not write", file=folder, cure=cure
             )

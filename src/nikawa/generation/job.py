@@ -44,9 +44,11 @@ from nikawa.generation.review_sample import read_pack_card
 from nikawa.io.atomic import name_full_disk, staged_files
 from nikawa.io.cards import MADE_HERE
 from nikawa.io.file_names import refuse_outside
-from nikawa.io.folders import CARD, KNOWN, split_files, write_card
+from nikawa.io.folders import CARD, KNOWN, find_replaced, split_files, write_card
 from nikawa.io.lines import read_raw_lines
 from nikawa.io.locks import lock_folder
+from nikawa.io.remote import RemotePath
+from nikawa.io.uploads import staging_folder, upload_when_done
 from nikawa.records import Card, Record
 from nikawa.tables import ShownAsTables
 from nikawa.text import analyser
@@ -204,6 +206,8 @@ def generate(
     choose_place(options)  # refuse it before the work starts
     if options.gate is not None and options.tokeniser is not None:
         analyser(options.tokeniser, cache=0)  # a wrong name fails before the work, not after it
+    if isinstance(out, RemotePath):
+        return _generate_at_address(spec, out, data, options, on_progress)
     cure = "wait until it ends, or choose another folder"
     busy = BadInput("another run is writing into this folder", file=out, cure=cure)
     misplaced = BadInput("is a file, not a folder", file=out, cure="choose another place")
@@ -229,8 +233,30 @@ def generate(
         return replace(report, folder=str(out))
 
 
+def _generate_at_address(
+    spec: str,
+    out: RemotePath,
+    data: Path | None,
+    options: GenerateOptions,
+    on_progress: Progress | None,
+) -> GenerateReport:
+    """Generate on this machine, where an unfinished run goes on, and send the dataset when it is complete."""
+    old, _ = find_replaced(out, (), options.overwrite)
+    fresh = dataclasses.replace(options, overwrite=False)
+    with upload_when_done(out, replaced=old, last=CARD) as folder:
+        try:
+            report = generate(spec, folder, data=data, options=fresh, on_progress=on_progress)
+        except UnusableRun:
+            if not options.overwrite:
+                raise
+            shutil.rmtree(folder)
+            report = generate(spec, folder, data=data, options=fresh, on_progress=on_progress)
+    return replace(report, folder=str(out))
+
+
 def is_resumable(out: Path) -> bool:
     """Whether a folder holds an unfinished run that its command would go on with."""
+    out = staging_folder(out) if isinstance(out, RemotePath) else out
     return any((folder / JOURNAL).is_file() for folder in (out, out / NEW_FOLDER))
 
 

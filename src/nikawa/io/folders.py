@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from nikawa.io.atomic import atomic_folder, recover, staged_files
 from nikawa.io.cards import CARD, read_card, write_card
 from nikawa.io.file_names import check_file_names
 from nikawa.io.records import read_examples, write_records
+from nikawa.io.remote import UNFINISHED, RemotePath, to_path
 from nikawa.records import Dataset
 
 __all__ = [
@@ -110,6 +111,7 @@ def write_folder(
     splits, the notice of hidden labels and the list of known findings; other files stay.
     `extra_files` maps names of further files to their content.
     """
+    path = to_path(path)
     if path.exists() and not path.is_dir():
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
     check_split_names(dataset.splits)
@@ -126,28 +128,42 @@ def open_target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
     """A folder to fill, that becomes `path` or part of it."""
     if path.is_dir():
         recover(path, CARD)
+    old, holds_others = find_replaced(path, names, overwrite)
+    target = staged_files(path, old, CARD)
+    if not isinstance(path, RemotePath) and (
+        not path.is_dir() or (old and not holds_others and _may_be_replaced(path))
+    ):
+        target = atomic_folder(path, overwrite=overwrite)
+    with target as folder:
+        yield folder
+
+
+def find_replaced(path: Path, names: Collection[str], overwrite: bool) -> tuple[set[str], bool]:
+    """Return the files of a dataset folder that a new dataset with the files `names` replaces, and whether others are there.
+
+    Raises `BadInput` if there is a dataset, or an unfinished upload of one, and `overwrite` is not set.
+    """
     if (path / CARD).exists() and not overwrite:
         cure = "choose another folder, or pass --overwrite"
         raise BadInput("already contains a dataset", file=path, cure=cure)
-    names_there = {file.name for file in path.iterdir()} if path.is_dir() else set()
+    if isinstance(path, RemotePath):
+        if not overwrite:
+            path.refuse_unfinished()
+        names_there = set(path.list_names(1)) - {UNFINISHED}
+    else:
+        names_there = {file.name for file in path.iterdir()} if path.is_dir() else set()
     old = set()
     if overwrite:
         replaced = (CARD, HIDDEN_NOTICE, KNOWN)
         old = {name for name in names_there if name in replaced or _may_be_split(name)}
-    for name in sorted(old - names - {CARD, HIDDEN_NOTICE, KNOWN}):
+    for name in sorted(old - set(names) - {CARD, HIDDEN_NOTICE, KNOWN}):
         try:  # a file that only has the name of a split must not be removed
             next(read_examples(path / name))
         except BadInput:
             what = f"contains {name!r}, which is not a split of a dataset"
             cure = "move it away, or choose another folder"
             raise BadInput(what, file=path, cure=cure) from None
-    holds_others = names_there != old
-    if not path.is_dir() or (old and not holds_others and _may_be_replaced(path)):
-        target = atomic_folder(path, overwrite=overwrite)
-    else:
-        target = staged_files(path, old, CARD)
-    with target as folder:
-        yield folder
+    return old, names_there != old
 
 
 def _may_be_replaced(path: Path) -> bool:

@@ -108,6 +108,18 @@ def to_path(name: str | Path) -> Path:
     return RemotePath(_masked.get(text, text))
 
 
+def require_local(path: Path, what: str) -> None:
+    """Raise if a path is an address; `what` needs a folder of this machine, as in `stored runs`.
+
+    >>> require_local(Path("runs"), "stored runs")
+    """
+    path = to_path(path)
+    if isinstance(path, RemotePath):
+        cure = "pass a folder of this machine, and copy it to the address afterwards"
+        what = f"is not on this machine; {what} need locks and a journal"
+        raise BadInput(what, file=path, cure=cure)
+
+
 def name_place(path: Path) -> str:
     """Return a name that two paths share if they lead to the same file.
 

@@ -15,8 +15,9 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -148,6 +149,32 @@ def upload_file(path: RemotePath, overwrite: bool, private: bool) -> Iterator[Bi
             raise
 
 
+def staging_folder(path: RemotePath) -> Path:
+    """The folder of this machine in which long work for an address goes on, also in a later call."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    digest = blake2b(path.address.encode(), digest_size=8).hexdigest()
+    return cache / "nikawa" / "uploads" / digest / path.name
+
+
+@contextmanager
+def upload_when_done(
+    path: RemotePath, *, replaced: Iterable[str], last: str, left_out: str = ""
+) -> Iterator[Path]:
+    """Yield a folder of this machine for long work; the files in it go to an address when the block succeeds.
+
+    If the block fails or is killed, the folder stays, so that the same call goes on in it. Hidden files and the folder
+    `left_out` are not sent. Nothing is sent unless the file `last` is there.
+    """
+    folder = staging_folder(path)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    yield folder
+    if not (folder / last).exists():
+        return
+    names = [name for name in list_files(folder) if not name.startswith((".", f"{left_out}/"))]
+    _send_files(path, {name: folder / name for name in names}, replaced, last)
+    shutil.rmtree(folder.parent, ignore_errors=True)
+
+
 @contextmanager
 def upload_folder(
     path: RemotePath,
@@ -168,43 +195,55 @@ def upload_folder(
         folder = Path(temporary) / path.name
         folder.mkdir()
         yield folder
-        uploads: dict[str, Upload] = {}
-        try:
-            for file in sorted(file for file in folder.rglob("*") if file.is_file()):
-                name = file.relative_to(folder).as_posix()
-                target = path / name
-                if path.scheme not in PARTED or file.stat().st_size < LONG_FILE_BYTES:
-                    uploads[name] = KeptUpload(target, file)
-                    continue
-                parted = PartedUpload(target)
-                uploads[name] = parted
-                with file.open("rb") as stream:
-                    shutil.copyfileobj(stream, parted, LONG_FILE_BYTES)
-                parted.finish()
-            if replaced is None:
-                refuse_taken(path, overwrite)
-            _publish_folder(path, uploads, replaced, last)
-        except BaseException:
-            for upload in uploads.values():
-                upload.discard()
-            raise
+        if replaced is None:
+            refuse_taken(path, overwrite)
+        _send_files(path, {name: folder / name for name in list_files(folder)}, replaced, last)
 
 
-def _publish_folder(
-    path: RemotePath, uploads: dict[str, Upload], replaced: Iterable[str] | None, last: str
+def list_files(folder: Path) -> list[str]:
+    """The files below a folder of this machine, by their paths in it."""
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return sorted(file.relative_to(folder).as_posix() for file in files)
+
+
+def _send_files(
+    path: RemotePath, files: Mapping[str, Path], replaced: Iterable[str] | None, last: str
+) -> None:
+    """Send the files of a folder: the long ones as parts, then, with the mark in place, all names."""
+    uploads: dict[str, Upload] = {}
+    try:
+        for name, file in files.items():
+            target = path / name
+            if path.scheme not in PARTED or file.stat().st_size < LONG_FILE_BYTES:
+                uploads[name] = KeptUpload(target, file)
+                continue
+            parted = PartedUpload(target)
+            uploads[name] = parted
+            with file.open("rb") as stream:
+                shutil.copyfileobj(stream, parted, LONG_FILE_BYTES)
+            parted.finish()
+        _publish_files(path, uploads, replaced, last)
+    except BaseException:
+        for upload in uploads.values():
+            upload.discard()
+        raise
+
+
+def _publish_files(
+    path: RemotePath, uploads: Mapping[str, Upload], replaced: Iterable[str] | None, last: str
 ) -> None:
     """Put the mark, replace the files, and remove the mark."""
+    if path.is_file():
+        raise BadInput("is a file, not a folder", file=path, cure="choose another name")
+    old = set(path.list_names() if replaced is None else replaced) - {UNFINISHED}
     with translate_errors(path, "written"):
         system, place = open_system(path)
         mark = f"{place}/{UNFINISHED}"
+        system.makedirs(place, exist_ok=True)
         system.pipe_file(mark, b"nikawa writes this folder\n")
-    old = set(path.list_names() if replaced is None else replaced) - {UNFINISHED}
-    if replaced is None and path.is_file():
-        raise BadInput("is a file, not a folder", file=path, cure="choose another name")
-    with translate_errors(path, "written"):
         # the file that makes the folder complete goes first and comes last
         for name in sorted(old, key=lambda name: (name != last, name)):
-            if name == last or name not in uploads:
+            if (name == last or name not in uploads) and system.exists(f"{place}/{name}"):
                 system.rm_file(f"{place}/{name}")
     for name in sorted(uploads, key=lambda name: (name == last, name)):
         uploads[name].publish()

@@ -110,10 +110,7 @@ def write_model(
     out.mkdir(parents=True, exist_ok=True)
     recover(out, CONFIG_FILE)
     refuse_existing(out / CONFIG_FILE, overwrite)
-    names = {CONFIG_FILE, GENERATION_FILE, CARD_FILE, FIGURES_FILE, *TOKENIZER_FILES}
-    names |= {path.name for path in out.glob("model*.safetensors*")}
-    replaced = [name for name in names if (out / name).is_file()]
-    with staged_files(out, replaced, CONFIG_FILE) as place:
+    with staged_files(out, list_model_files(out), CONFIG_FILE) as place:
         save_weights(model, place)
         for name in TOKENIZER_FILES:
             if (tokenizer / name).is_file():
@@ -123,6 +120,13 @@ def write_model(
         formatted = msgspec.json.format(msgspec.json.encode(figures))
         (place / FIGURES_FILE).write_bytes(formatted + b"\n")
         (place / CARD_FILE).write_text(render_card(facts, figures), encoding="utf-8")
+
+
+def list_model_files(folder: Path) -> list[str]:
+    """The files of a folder that belong to a model of `write_model`."""
+    names = {CONFIG_FILE, GENERATION_FILE, CARD_FILE, FIGURES_FILE, *TOKENIZER_FILES}
+    names |= {path.name for path in folder.glob("model*.safetensors*")}
+    return sorted(name for name in names if (folder / name).is_file())
 
 
 def save_weights(model: Any, place: Path) -> None:

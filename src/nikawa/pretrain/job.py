@@ -21,9 +21,11 @@ import msgspec
 from nikawa.datasets.locate import VARIABLE, require_folder
 from nikawa.errors import BadInput, MissingExtra, missing_extra, unknown
 from nikawa.execute.ordered import choose_place
-from nikawa.io.atomic import atomic_folder
+from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.json import encode_json
 from nikawa.io.lines import read_bytes
+from nikawa.io.remote import RemotePath, list_inputs
+from nikawa.io.uploads import upload_when_done
 from nikawa.pretrain.card import (
     CARD_FILE,
     CONFIG_FILE,
@@ -31,6 +33,7 @@ from nikawa.pretrain.card import (
     CardFacts,
     Figures,
     card_matches,
+    list_model_files,
     read_credits,
     read_figures,
     write_model,
@@ -285,24 +288,39 @@ def pretrain(
 
     `corpus` are files and folders of text, a folder of prepared text, or nothing if `out` contains
     the text already. `out` gets the model, its tokenizer and its card; `out/work` keeps the stages,
-    so that the same call resumes after a kill. `on_progress` is called with (what is done, how
+    so that the same call resumes after a kill. If `out` is an address, the stages are in a folder of this machine until the
+    model is sent. `on_progress` is called with (what is done, how
     much, of how much or None). Raises `BadInput` where a stage in `out` was made with other
     settings and `overwrite` is not set.
     """
     check_options(options)
-    job = _Job(list(corpus), out, options, on_progress, on_note)
+    if not isinstance(out, RemotePath):
+        job = _Job(corpus, out, options, on_progress, on_note)
+        return _run_stages(job, on_stage)
+    if options.only:
+        what = f"--only {options.only} makes work for later calls, which needs a local folder"
+        raise BadInput(what, file=out, cure="pass a folder of this machine")
+    refuse_existing(out / CONFIG_FILE, options.overwrite)
+    replaced = list_model_files(out) if options.overwrite else []
+    with upload_when_done(out, replaced=replaced, last=CONFIG_FILE, left_out=WORK) as folder:
+        job = _Job(corpus, folder, options, on_progress, on_note, shown=out)
+        return _run_stages(job, on_stage)
+
+
+def _run_stages(job: _Job, on_stage: OnStage) -> PretrainReport:
+    """Make each stage that the options ask for, unless it is there."""
     stages = (
         ("text", job.make_text),
         ("vocabulary", job.make_vocabulary),
         ("pack", job.make_pack),
         ("model", job.make_model),
     )
-    with lock_work(out):
+    with lock_work(job.out):
         job.refuse_unworkable()
         for name, make in stages:
             make()
             on_stage(name, job.report())
-            if options.only == name:
+            if job.options.only == name:
                 break
         return job.report()
 
@@ -312,13 +330,17 @@ class _Job:
 
     def __init__(
         self,
-        corpus: list[Path],
+        corpus: Sequence[Path],
         out: Path,
         options: PretrainOptions,
         on_progress: OnProgress,
         on_note: OnNote,
+        *,
+        shown: Path | None = None,
     ) -> None:
-        self.corpus, self.out, self.options = corpus, out, options
+        self.corpus, self.out, self.options = list_inputs(corpus), out, options
+        self.shown = shown or out
+        """Where the model will be, for the card and the report."""
         self.on_progress, self.on_note = on_progress, on_note
         self.stages = Stages(out / WORK, options.overwrite)
         self.texts = BenchmarkTexts(options.data, options.against)
@@ -531,7 +553,7 @@ class _Job:
             licence=options.licence,
             corpus=_to_dict(report.text),
             vocabulary=_to_dict(report.vocabulary),
-            folder=str(self.out),
+            folder=str(self.shown),
         )
 
     def _format_command(self, model: dict[str, Any] | None) -> str:
@@ -544,7 +566,7 @@ class _Job:
             corpus = [file.file for file in text.files]
             if text.sources:
                 corpus += ["--sources", text.sources]
-        return format_command(self.options, corpus, self.out, model)
+        return format_command(self.options, corpus, self.shown, model)
 
     def _read_text_report(self) -> CorpusReport | None:
         """The report of the text: next to it, or with the vocabulary if no text was copied."""
@@ -569,7 +591,7 @@ class _Job:
                     read_result(file, PackCounts)  # refuses one that was changed
                     pack[name] = meta
         return PretrainReport(
-            out=str(self.out),
+            out=str(self.shown),
             text=self._read_text_report(),
             vocabulary=vocabulary,
             coverage=coverage,

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -15,6 +14,7 @@ from nikawa.datasets.reader import ExampleReader, with_full_reference
 from nikawa.datasets.subsets import assign_folds, hold_out, hold_rows, take_share, take_shots
 from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import BadInput
+from nikawa.io.remote import to_path
 from nikawa.records import Example, Task
 from nikawa.runs.records import FILE, RunSpec
 from nikawa.spec import name_and_split
@@ -101,7 +101,7 @@ def check_data(spec: RunSpec, reader: ExampleReader) -> None:
     """Refuse data that differs from the data of the plan: answers belong to the examples they were
     given to.
     """
-    if isinstance(spec.own, Task) and not Path(spec.own.dataset).exists():
+    if isinstance(spec.own, Task) and not to_path(spec.own.dataset).exists():
         cure = "restore it, or change to the folder that you started nikawa run in"
         raise BadInput("the dataset of the run is missing", file=spec.own.dataset, cure=cure)
     for planned in spec.data:

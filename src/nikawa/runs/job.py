@@ -24,6 +24,7 @@ from nikawa.execute import (
 from nikawa.execute.base import OnWorkProgress, ignore_work_progress
 from nikawa.execute.in_process import InProcess
 from nikawa.execute.pool import count_processors
+from nikawa.io.remote import require_local
 from nikawa.metrics.units import convert_table
 from nikawa.models import Model, find_model, parse_model_name
 from nikawa.models.base import Progress, ignore_progress
@@ -185,6 +186,7 @@ def run(request: RunRequest, options: RunOptions | None = None) -> RunReport:
 def run_all(requests: Sequence[RunRequest], options: RunOptions | None = None) -> RunReport:
     """The same for several requests at once: their runs share the processes, and a GPU."""
     options = options or RunOptions()
+    require_local(options.out, "stored runs")
     plans = [plan_runs(request, options.data) for request in requests]
     families = [family for plan in plans for family in plan.families]
     left_out = dict.fromkeys(line for plan in plans for line in plan.left_out)

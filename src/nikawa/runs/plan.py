@@ -17,6 +17,7 @@ from nikawa.datasets.names import custom_path
 from nikawa.datasets.reader import DataVersion, ExampleReader, source_task
 from nikawa.datasets.task_lookup import declared_protocol, find_tasks
 from nikawa.errors import BadInput
+from nikawa.io.remote import to_path
 from nikawa.models import Model, Trainable, find_model, model, parse_model_name
 from nikawa.models.base import Setup, check_kind, read_settings
 from nikawa.models.secrets import environment_secrets, mask_secrets
@@ -299,5 +300,5 @@ def _complete_set_name(name: str, task: Task) -> str:
     if dataset in benchmarks():
         return f"{name}:train" if name == dataset else name
     path, split = custom_path(name)
-    is_home = is_custom(task.dataset) and path.resolve() == Path(task.dataset).resolve()
+    is_home = is_custom(task.dataset) and path.resolve() == to_path(task.dataset).resolve()
     return f"{task.dataset}:{split or 'train'}" if is_home else name

@@ -6,13 +6,13 @@ The plan marks what departs from the published sets.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from nikawa.datasets.base import RunProtocol
 from nikawa.datasets.reader import ExampleReader
 from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import BadInput
 from nikawa.io.folders import check_split_names
+from nikawa.io.remote import to_path
 from nikawa.records import Task
 from nikawa.runs.records import EvaluationProtocol, ProtocolKind, Variation
 from nikawa.spec import name_and_split
@@ -78,7 +78,7 @@ def _find_sets(task: Task, reader: ExampleReader) -> Sets:
     )
     answered = [name_and_split(name)[1] for name in (*more, *withheld)]
     check_split_names(
-        dict.fromkeys(answered), Path(task.dataset)
+        dict.fromkeys(answered), to_path(task.dataset)
     )  # before the work: files of answers
     return Sets(**names, more=tuple(more), stand_in=stand_in, hidden=hidden, withheld=withheld)
 

@@ -173,9 +173,9 @@ def split(
             if lineages is not None:
                 with staged_files(options.out, old, INDEX) as staging:
                     write_lineage(staging, lineages)
-            else:  # the file of an earlier dataset in this folder describes other examples
-                for name in old:
-                    (options.out / name).unlink()
+            elif old:  # the file of an earlier dataset in this folder describes other examples
+                with staged_files(options.out, old, INDEX):
+                    pass  # nothing takes their place
 
     on_progress("looking for leaks", 0, 1)
     bins = tops(made.splits)

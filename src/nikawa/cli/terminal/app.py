@@ -183,6 +183,9 @@ def _let_paths_be_addresses(app: typer.Typer) -> None:
     for group in app.registered_groups:
         if group.typer_instance is not None:
             _let_paths_be_addresses(group.typer_instance)
+    callback = app.registered_callback
+    if callback is not None and callback.callback is not None:
+        callback.callback = _convert_paths(callback.callback)
 
 
 def _convert_paths(function: Callable[..., Any]) -> Callable[..., Any]:
