@@ -188,7 +188,8 @@ def load(
 
     with open_call("load") as files:
         if isinstance(dataset, str | Path):
-            made = load(str(dataset), data=data, version=version, hidden=hidden)
+            name = str(to_path(dataset)) if isinstance(dataset, Path) else dataset
+            made = load(name, data=data, version=version, hidden=hidden)
         else:
             options = set_options(None, ImportOptions, columns=columns, kind=kind, labels=labels)
             made = files.to_dataset(dataset, options)
@@ -1277,7 +1278,7 @@ def store_dataset(files: CallFiles, value: Any, out: Path, data: Path | None) ->
     from nikawa.records import Dataset
 
     if isinstance(value, str | Path):
-        return str(value)
+        return str(to_path(value)) if isinstance(value, Path) else value
     made = files.to_dataset(value)
     if is_registered(made, data):
         return made.name

@@ -61,8 +61,9 @@ def test_light_is_all_that_runs_without_torch_and_a_database_server() -> None:
         "docs",
         "light",
         "postgres",
+        "remote",
     }
-    assert set(parts("dev")[0]) == {"all", "cluster", *further}
+    assert set(parts("dev")[0]) == {"all", "cluster", "remote", *further}
 
 
 def test_the_pages_and_make_name_one_torch() -> None:

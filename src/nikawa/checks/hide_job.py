@@ -7,7 +7,6 @@ appears: labels are never in neither of the two.
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,6 +51,7 @@ from nikawa.io.folders import (
 from nikawa.io.json import encode_json
 from nikawa.io.lines import read_raw_lines
 from nikawa.io.records import read_records, write_records
+from nikawa.io.remote import real_path
 from nikawa.records import Card, Dataset, Example, Judgement, Record, Task, reference
 
 MAX_DRAWS = 10
@@ -225,7 +225,7 @@ def hide(
 
 def refuse_places(out: Path, keys: Path, source: Path | None, overwrite: bool) -> None:
     """Refuse to write keys where they would be published, and to replace what is not ours."""
-    folder, file = Path(os.path.realpath(out)), Path(os.path.realpath(keys))
+    folder, file = real_path(out), real_path(keys)
     if file == folder or folder in file.parents:
         cure = "choose a path outside the folder: the labels must not be published with it"
         raise BadInput(f"is inside {out}", file=keys, cure=cure)
@@ -233,7 +233,7 @@ def refuse_places(out: Path, keys: Path, source: Path | None, overwrite: bool) -
         cure = "choose a path outside the dataset: the labels must not be published with it"
         raise BadInput("is in a dataset folder", file=keys, cure=cure)
     if source is not None and source.exists():
-        origin = Path(os.path.realpath(source))
+        origin = real_path(source)
         if origin in (folder, *folder.parents) or folder in origin.parents:
             cure = "choose a separate folder"
             raise BadInput("would overwrite the dataset or be inside it", file=out, cure=cure)

@@ -22,7 +22,7 @@ from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.json import decode_json
 from nikawa.io.lines import check_openable, open_bytes, refuse_long_line
 from nikawa.io.pipes import is_piped
-from nikawa.io.remote import name_place, to_path
+from nikawa.io.remote import real_path, to_path
 from nikawa.records import Record
 
 SAMPLE_BYTES = 1 << 18
@@ -108,7 +108,7 @@ def inspect_files(
         raise unknown("language that can be cleaned", language, ("ja", "ko"))
     for path in paths:
         check_openable(path)
-    if len({name_place(path) for path in paths}) < len(paths):
+    if len({real_path(path) for path in paths}) < len(paths):
         raise BadInput("a file is given twice", cure="name each once")
     if reading.sources and len(paths) > 1:
         what, cure = "a table of sources describes one file", "clean the files one by one"

@@ -37,7 +37,7 @@ from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
 from nikawa.io.pipes import input_path
-from nikawa.io.remote import list_inputs, name_place
+from nikawa.io.remote import list_inputs, real_path
 from nikawa.records import Example, Record
 from nikawa.tables import ShownAsTables
 
@@ -150,10 +150,10 @@ def refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -
         raise BadInput("no file was given", cure="pass at least one file")
     for path in filter(None, (out, options.removed)):
         refuse_existing(path, options.overwrite)
-        if name_place(path) in map(name_place, texts):
+        if real_path(path) in map(real_path, texts):
             cure = "choose another output file"
             raise BadInput("is both input and output", file=path, cure=cure)
-    if options.removed and name_place(options.removed) == name_place(out):
+    if options.removed and real_path(options.removed) == real_path(out):
         cure = "choose another name for --removed"
         raise BadInput("is given twice as an output file", file=out, cure=cure)
     least, most = options.settings.min_length, options.settings.max_length

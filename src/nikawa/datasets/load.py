@@ -35,6 +35,7 @@ from nikawa.io.cards import blank_card
 from nikawa.io.folders import is_dataset_folder, read_folder, split_files
 from nikawa.io.lines import read_blocks
 from nikawa.io.records import read_examples
+from nikawa.io.remote import RemotePath
 from nikawa.records import Dataset, Example, Judgement, Task, reference
 from nikawa.spec import Spec, name_and_split
 
@@ -346,6 +347,8 @@ def _read_custom(path: Path, n: int | None = None) -> Dataset:
             return loose_dataset(path, tuple(islice(read_examples(path), n)))
         except BadInput as problem:
             raise _name_reader(problem, path) from None
+    if isinstance(path, RemotePath):
+        path.refuse_unfinished()
     if is_dataset_folder(path):
         return read_folder(path, n)
     if all((path / name).is_file() for name in ("items.jsonl", "summary.json")):

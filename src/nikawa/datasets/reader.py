@@ -6,9 +6,11 @@ A set is read once in a process and kept until its files change.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from time import monotonic
 
 from msgspec.structs import replace
 
@@ -30,12 +32,16 @@ from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
+from nikawa.io.remote import is_address
 from nikawa.records import Dataset, Example, Record, Task
 from nikawa.spec import name_and_split
 
 MAX_SETS_KEPT = 24
 """Sets a process keeps in memory, each with and without its hidden labels: what both hold is kept
 once."""
+
+SECONDS_OF_STAMPS = 10
+"""How long what is known of the files at an address is used."""
 
 FileStamps = tuple[tuple[str, int, int], ...]
 """Path, time of change and size of files."""
@@ -285,10 +291,24 @@ def _file_stamps(text: str, root: Path) -> FileStamps:
     if dataset in benchmarks():
         files = files_here(benchmarks()[dataset], root)
         paths = [path for of_split in files.values() for path in of_split]
+    elif is_address(text):
+        return _stamp_address(text, int(monotonic() // SECONDS_OF_STAMPS))
     else:
         path, _ = custom_path(text)
         paths = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
+    return _stamp_files(paths)
+
+
+@lru_cache(64)
+def _stamp_address(text: str, _moment: int) -> FileStamps:
+    """The stamps of the files at an address, which cost a request each."""
+    path, _ = custom_path(text)
+    return _stamp_files(sorted(path.rglob("*")) if path.is_dir() else [path])
+
+
+def _stamp_files(paths: Iterable[Path]) -> FileStamps:
+    stats = [(str(path), path.stat()) for path in paths]
+    return tuple((name, about.st_mtime_ns, about.st_size) for name, about in stats)
 
 
 def digest_examples(examples: Examples, *, hidden: bool = False) -> str:

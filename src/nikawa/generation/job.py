@@ -242,8 +242,9 @@ def _generate_at_address(
 ) -> GenerateReport:
     """Generate on this machine, where an unfinished run goes on, and send the dataset when it is complete."""
     old, _ = find_replaced(out, (), options.overwrite)
-    fresh = dataclasses.replace(options, overwrite=False)
     with upload_when_done(out, replaced=old, last=CARD) as folder:
+        # a complete dataset there was not sent, and may have other settings
+        fresh = dataclasses.replace(options, overwrite=(folder / CARD).exists())
         try:
             report = generate(spec, folder, data=data, options=fresh, on_progress=on_progress)
         except UnusableRun:

@@ -86,6 +86,8 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
     Raises BadInput if the card is missing or wrong, if there is no split, and for faults in
     the records.
     """
+    if isinstance(path, RemotePath):
+        path.refuse_unfinished()
     card = read_card(path)
     files = split_files(path)
     if not files:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from time import monotonic
 from typing import Any, NoReturn, cast
 from urllib.parse import unquote, urlsplit
 
@@ -27,6 +28,8 @@ from nikawa.errors import BadInput, MissingExtra, missing_extra
 _BUFFER_BYTES = 1 << 17
 READ_BLOCK_BYTES = 8 << 20
 """Bytes that one request reads ahead."""
+SECONDS_KNOWN = 2.0
+"""How long it is believed that something is still there: each look is a request."""
 UNFINISHED = ".nikawa-unfinished"
 """The name of an object in a folder whose upload has not ended."""
 LOCAL_SCHEMES = ("file", "local")
@@ -58,6 +61,8 @@ _COLLAPSED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/([^/].*)", re.DOTALL)
 _PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
 _QUERY = re.compile(r"(https?://[^\s?]*)\?[^\s]*")
 _PATTERN = re.compile(r"[*?\[]")
+_known: dict[str, tuple[float, dict[str, Any] | None]] = {}
+"""Address to the time of a look and what was there."""
 _masked: dict[str, str] = {}
 """Address without its password to the whole address, for paths that go through a text."""
 
@@ -120,13 +125,15 @@ def require_local(path: Path, what: str) -> None:
         raise BadInput(what, file=path, cure=cure)
 
 
-def name_place(path: Path) -> str:
-    """Return a name that two paths share if they lead to the same file.
+def real_path(path: Path) -> Path:
+    """Return the path that two names of the same file share: links are followed.
 
-    >>> name_place(to_path("s3://lab/a")) == name_place(to_path("s3://lab/a/"))
+    >>> real_path(to_path("s3://lab/a")) == real_path(to_path("s3://lab/a/"))
     True
     """
-    return path.address if isinstance(path, RemotePath) else os.path.realpath(path)
+    path = to_path(path)
+    # `resolve` raises for links in a circle
+    return path if isinstance(path, RemotePath) else Path(os.path.realpath(path))
 
 
 class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of this system
@@ -316,14 +323,22 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
     # what is there
 
     def info(self) -> dict[str, Any] | None:
-        """What the file system knows of it, or None if there is nothing."""
+        """What the file system knows of it, or None if there is nothing.
+
+        What is there is looked up again after `SECONDS_KNOWN`, or after `forget_known`.
+        """
+        moment, about = _known.get(self.address, (0.0, None))
+        if about is not None and monotonic() - moment < SECONDS_KNOWN:
+            return about
         with translate_errors(self):
             system, place = open_system(self)
             system.invalidate_cache()
             try:
-                return dict(system.info(place))
+                about = dict(system.info(place))
             except (FileNotFoundError, NotADirectoryError):
                 return None
+        _known[self.address] = (monotonic(), about)
+        return about
 
     def exists(self, **_: Any) -> bool:
         """Whether a file or a folder is there."""
@@ -469,6 +484,11 @@ def _has_pattern(name: str, pattern: str) -> bool:
         return any(_has_pattern(tail, pattern[3:]) for tail in tails)
     parts, wanted = name.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def forget_known() -> None:
+    """Look everything up again: something was written."""
+    _known.clear()
 
 
 def list_inputs(paths: Sequence[Path]) -> list[Path]:

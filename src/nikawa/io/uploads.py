@@ -25,6 +25,7 @@ from nikawa.errors import BadInput
 from nikawa.io.remote import (
     UNFINISHED,
     RemotePath,
+    forget_known,
     open_system,
     translate_errors,
 )
@@ -33,6 +34,8 @@ PARTED = ("s3", "s3a", "gs", "gcs")
 """Protocols whose files go up in parts and are published by one request."""
 WHOLE = ("memory", "hf", "az", "abfs", "abfss")
 """Protocols that show a new file only when all of it has arrived."""
+PART_BYTES = 48 << 20
+"""Bytes of a part. S3 takes 10,000 of them, so that a file may have 500 GB."""
 LONG_FILE_BYTES = 8 << 20
 """Files of a folder from this size on go up before the first is published."""
 HIDDEN_PLACES = "NIKAWA_HIDDEN_REMOTE"
@@ -58,7 +61,7 @@ class PartedUpload(io.RawIOBase):
         self.path, self._size = path, 0
         with translate_errors(path, "written"):
             system, place = open_system(path)
-            self._file = system.open(place, "wb", autocommit=False)
+            self._file = system.open(place, "wb", block_size=PART_BYTES, autocommit=False)
 
     def writable(self) -> bool:
         """Always."""
@@ -144,6 +147,7 @@ def upload_file(path: RemotePath, overwrite: bool, private: bool) -> Iterator[Bi
                 stream.flush()
             refuse_taken(path, overwrite)
             upload.publish()
+            forget_known()
         except BaseException:
             upload.discard()
             raise
@@ -233,6 +237,7 @@ def _publish_files(
     path: RemotePath, uploads: Mapping[str, Upload], replaced: Iterable[str] | None, last: str
 ) -> None:
     """Put the mark, replace the files, and remove the mark."""
+    forget_known()
     if path.is_file():
         raise BadInput("is a file, not a folder", file=path, cure="choose another name")
     old = set(path.list_names() if replaced is None else replaced) - {UNFINISHED}
@@ -249,10 +254,12 @@ def _publish_files(
         uploads[name].publish()
     with translate_errors(path, "written"):
         system.rm_file(mark)
+    forget_known()
 
 
 def refuse_taken(path: RemotePath, overwrite: bool) -> None:
     """Raise if something is at an address and may not be replaced."""
+    forget_known()
     if not overwrite and path.exists():
         raise BadInput("already exists", file=path, cure="choose another name, or pass --overwrite")
 

@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
 from traceback import print_exc
@@ -188,6 +188,7 @@ def _let_paths_be_addresses(app: typer.Typer) -> None:
         callback.callback = _convert_paths(callback.callback)
 
 
+@cache
 def _convert_paths(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function of a command, which gets a `RemotePath` where the user wrote an address."""
 
