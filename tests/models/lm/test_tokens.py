@@ -65,6 +65,16 @@ def test_a_cut_prompt_keeps_its_first_token_and_its_end(kind: str) -> None:
             assert query.context + branch == (1, *full[len(row) - 8 :])
 
 
+def test_long_texts_are_no_message_of_the_tokenizer() -> None:
+    tokenizer = make_tokenizer("unigram")
+    tokenizer.model_max_length, before = 2, tokenizer.model_max_length
+    try:
+        Encoder(tokenizer).encode([TEXTS[0]])
+        assert not tokenizer.deprecation_warnings  # transformers notes here what it has printed
+    finally:
+        tokenizer.model_max_length = before
+
+
 def test_an_end_token_of_the_tokenizer_is_not_part_of_a_prompt() -> None:
     tokenizer = make_tokenizer("wordpiece")
     assert tokenizer("a")["input_ids"][-1] == 2

@@ -146,6 +146,37 @@ def test_tokens_that_the_model_lacks(tmp_path: Path, invented: Cases) -> None:
     )
 
 
+def test_weights_of_another_size_are_named(folder: Path, invented: Cases) -> None:
+    change_config(folder, vocab_size=500)
+    assert refusal(folder, invented) == (
+        "the weights of PATH do not fit its configuration: lm_head.weight, "
+        "model.embed_tokens.weight; pass the folder that the checkpoint was saved to"
+    )
+
+
+def test_weights_without_a_place_are_a_note(folder: Path, invented: Cases) -> None:
+    change_config(folder, num_hidden_layers=1)
+    case = invented["inference"]
+    asked: Any = model(f"lm:{folder}")
+    assert asked.predict(case.task, case.ask[:1])[0].answer
+    (note,) = asked.about()["notes"]
+    assert note.startswith(
+        "weights that the configuration has no place for were not used: model.layers.1.input"
+    )
+
+
+def test_a_template_without_the_question_is_a_note(folder: Path, invented: Cases) -> None:
+    path = folder / "tokenizer_config.json"
+    values = {**json.loads(path.read_bytes()), "chat_template": "<s>hello"}
+    path.write_text(json.dumps(values), "utf-8")
+    case = invented["inference"]
+    asked: Any = model(f"lm:{folder}")
+    asked.predict(case.task, case.ask[:2])
+    assert asked.about()["notes"] == [
+        "the chat template changes or leaves out the question of 2 items"
+    ]
+
+
 def test_damaged_weights_and_missing_folders(folder: Path, invented: Cases) -> None:
     (folder / "model.safetensors").write_bytes(b"\0" * 64)
     assert refusal(folder, invented).startswith("PATH: the language model cannot be read: ")

@@ -176,7 +176,8 @@ class TextScorer:
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of texts, without the start token."""
-        rows = self.checkpoint.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+        tokenizer = self.checkpoint.tokenizer
+        rows = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
         return [tuple(row) for row in rows]
 
     def score(self, rows: Sequence[Tokens], *, moments: bool = False, on_done: Any = None) -> Any:

@@ -60,6 +60,8 @@ class Checkpoint:
     device: Any
     end_tokens: frozenset[int]
     """The tokens that end an answer."""
+    unused: tuple[str, ...] = ()
+    """Stored weights that the model has no place for."""
 
     @property
     def tokenizer(self) -> Any:
@@ -159,6 +161,7 @@ def open_language_model(
         "config": vocabulary.config,
         "dtype": choose_dtype(settings, device),
         "output_loading_info": True,
+        "ignore_mismatched_sizes": True,  # `check_weights` refuses them by name
         **loading_options(source, settings),
     }
     if settings.device_map:
@@ -195,6 +198,7 @@ def open_language_model(
         model,
         device if first.type == "meta" else first,
         find_end_tokens(model, tokenizer),
+        tuple(sorted(map(str, loading.get("unexpected_keys", ())))),
     )
 
 

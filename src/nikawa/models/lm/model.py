@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, list_names
 from nikawa.models.base import Setup, not_fitted_error, read_settings
 from nikawa.models.chat.conversation import begin_conversation
 from nikawa.models.chat.estimate import RequestEstimate
@@ -141,6 +141,9 @@ class LanguageModel:
                 batch_tokens=self.settings.batch_tokens or 0,
                 warn=lambda text: self._warnings.setdefault(text, None),
             )
+            if names := self._checkpoint.unused:
+                note = f"weights that the configuration has no place for were not used: {list_names(names)}"
+                self._warnings.setdefault(note, None)
             dtype = str(self._engine.dtype).removeprefix("torch.")
             self._about |= {"dtype": dtype, "device": str(self._checkpoint.device)}
         return self._checkpoint, self._engine
@@ -180,6 +183,9 @@ class LanguageModel:
         if keyed := len(maker.keyed):
             note = "with equal or empty choices: keys were scored instead of words"
             self._warnings.setdefault(f"{keyed:,} item{'s' * (keyed != 1)} {note}", None)
+        if unasked := len(maker.unasked):
+            note = "the chat template changes or leaves out the question of"
+            self._warnings.setdefault(f"{note} {unasked:,} item{'s' * (unasked != 1)}", None)
         self._about |= {
             **conversation.about(),
             "chat_template": maker.uses_chat,

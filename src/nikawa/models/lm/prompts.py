@@ -57,6 +57,8 @@ class PromptMaker:
         self._lead = "" if self.uses_chat else settings.delimiter
         self.keyed: set[str] = set()
         """Examples whose words cannot be scored, so that their keys are."""
+        self.unasked: set[str] = set()
+        """Examples whose question is not in the prompt, as the chat template changes it."""
         self._shot_answers = {id(shot): self._format_gold(shot) for shot in conversation.shots}
         # few-shot examples are the same for nearly all items: they are put together once
         self._openings: dict[tuple[int, ...], tuple[Messages, str]] = {}
@@ -72,6 +74,8 @@ class PromptMaker:
         if self.uses_chat:
             prompt = self._apply_template([*opening, {"role": "user", "content": question}])
             head = prompt[: max(0, prompt.rfind(question))]
+            if question not in prompt:
+                self.unasked.add(example.id)
         else:
             prompt = head + question
         texts, values = self._list_answers(example)

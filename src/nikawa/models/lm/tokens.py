@@ -87,6 +87,7 @@ class Encoder:
             add_special_tokens=False,
             return_attention_mask=False,
             return_token_type_ids=False,
+            verbose=False,  # texts that are too long are cut and counted later
         )["input_ids"]
         return [tuple(row) for row in rows]
 
