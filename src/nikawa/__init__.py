@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nikawa.api import generate as generate
     from nikawa.api import hide_labels as hide_labels
     from nikawa.api import import_table as import_table
+    from nikawa.api import import_task as import_task
     from nikawa.api import load as load
     from nikawa.api import load_task as load_task
     from nikawa.api import model as model
@@ -62,6 +63,7 @@ _FUNCTIONS = (
     "generate",
     "hide_labels",
     "import_table",
+    "import_task",
     "load",
     "load_task",
     "model",

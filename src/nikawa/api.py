@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanOptions, CleanReport
     from nikawa.cleaning.toxicity import Scorer as ToxicityScorer
     from nikawa.datasets.import_table import ImportOptions, ImportReport
+    from nikawa.exchange.reading.job import TaskReport
     from nikawa.exchange.job import ToolOptions, ToolReport
     from nikawa.generation.job import GenerateOptions, GenerateReport
     from nikawa.models.base import Predictor
@@ -435,6 +436,48 @@ def import_table(
 
     with open_call("import_table", ImportOptions, options):
         return import_table(to_path(source), to_path(out), options)
+
+
+@check_arguments
+def import_task(
+    tool: str,
+    source: Path | str,
+    out: Path | str,
+    *,
+    task: str | None = None,
+    data: Path | str | None = None,
+    ignore: Sequence[str] = (),
+    options: ImportOptions | None = None,
+) -> TaskReport:
+    """Write a dataset folder from a task of lm-eval (YAML), flexeval (Jsonnet) or inspect (Python). No code of the task is run.
+
+    `data` is the data of the task, if the task names data on a hub. `ignore` names parts that cannot be read and that change
+    nothing in this data. The options name columns, kind and labels, as for `import_table`. Raises `BadInput` if the task does not
+    determine the answers.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "t.py").write_text(
+    ...         "from inspect_ai import Task, task\n"
+    ...         "@task\n"
+    ...         "def sea():\n"
+    ...         "    return Task(dataset=[Sample('海の色は？', choices=['青', '赤'], target='A')], scorer=choice())\n", "utf-8")
+    ...     report = import_task("inspect", f"{folder}/t.py", f"{folder}/sea")
+    >>> report.kind, report.splits
+    ('choice', {'test': 1})
+    """
+    from nikawa.datasets.import_table import ImportOptions
+    from nikawa.exchange.reading.job import TaskOptions, import_task
+
+    with open_call("import_task", ImportOptions, options):
+        chosen = TaskOptions(
+            tool=tool,
+            task=task or "",
+            data=None if data is None else Path(data),
+            ignore=tuple(ignore),
+            table=options or ImportOptions(),
+        )
+        return import_task(Path(source), Path(out), chosen)
 
 
 @check_arguments

@@ -20,6 +20,7 @@ FUNCTIONS = {
     "generate",
     "hide_labels",
     "import_table",
+    "import_task",
     "load",
     "load_task",
     "model",

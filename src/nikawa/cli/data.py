@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from nikawa.datasets.fetch import FetchReport
     from nikawa.datasets.import_table import ImportOptions, ImportReport
     from nikawa.datasets.shift import ShiftPart, ShiftReport
+    from nikawa.exchange.reading.job import TaskReport
     from nikawa.records import Dataset, Example, Kind
 
 PANEL = "Data"
@@ -577,10 +578,19 @@ def import_file(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A table: JSON lines, JSON, CSV, TSV, Parquet, or a folder with one file per split."
+            help="A table: JSON lines, JSON, CSV, TSV, Parquet, or a folder with one file per split; "
+            "with --from, the file of a task."
         ),
     ],
     out: OutFolder,
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="The tool of a task: lm-eval (YAML), flexeval (Jsonnet) or inspect (Python). "
+            "Its code is not run; the command lists what it cannot read.",
+        ),
+    ] = None,
     columns: Annotated[
         list[str] | None,
         typer.Option(
@@ -608,12 +618,28 @@ def import_file(
         str | None,
         typer.Option(help='The separator for a text that is given as tokens: "" or " ".'),
     ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="With --from: the task, if the file has several.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --from: the data of the task, a file or folder, instead of what the task names."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --from: a part of the task that cannot be read and changes nothing in this data; may be repeated.",
+            metavar="PART",
+        ),
+    ] = None,
     say: CardFields = None,
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Import a flat table as a dataset folder; on a terminal, the command asks what the columns are."""
+    """Import a flat table, or a task of another tool, as a dataset folder; on a terminal, the command asks what the columns of a table are."""
     from nikawa import api
     from nikawa.datasets.import_table import ImportOptions
 
@@ -627,6 +653,16 @@ def import_file(
         card=parse_card_fields(say or (), "--say"),
         overwrite=overwrite,
     )
+    if tool is not None:
+        with status(f"importing {source}", quiet or json):
+            found = api.import_task(
+                tool, source, out, task=task, data=data, ignore=tuple(ignore or ()), options=options
+            )
+        print_result(found, show_task_import, json=json, quiet=quiet)
+        return
+    for name, value in (("task", task), ("data", data), ("ignore", ignore)):
+        if value:
+            raise BadInput(f"--{name} is for tasks of other tools", cure="pass --from, or omit it")
     if sys.stdin.isatty() and sys.stderr.isatty() and not (columns or json or quiet):
         options = ask_columns(source, options)
     with status(f"importing {source}", quiet or json):
@@ -722,6 +758,23 @@ def show_import(report: ImportReport) -> None:
         echo(f"Without an answer: {format_count(report.unlabelled, 'example')}")
     echo(f"Written to {report.out}.")
     echo(f"Next: nikawa data check {quote(report.out)}; nikawa tasks {quote(report.out)}")
+
+
+def show_task_import(report: TaskReport) -> None:
+    """Print what was imported from a task, what could not be read, and which metrics fit."""
+    echo(f"Task: {report.task} of {report.tool}; it evaluates {list_names(report.evaluated)}")
+    show_import(report)
+    rows = [(one.tool, one.nikawa or "-", one.difference) for one in report.metrics]
+    if rows:
+        print_table([f"metric of {report.tool}", "metric here", "difference"], rows)
+    for note in report.notes:
+        echo(f"note: {note}")
+    for part in report.unread:
+        echo(f"not read: {part}", err=True)
+    if report.prompt:
+        echo(
+            f"The prompt is in {report.prompt}: nikawa run --model chat:NAME,prompt={report.prompt}"
+        )
 
 
 def hide(

@@ -27,7 +27,7 @@ from nikawa.io.file_names import to_file_name
 from nikawa.io.flat_tables import FlatTable, Row, open_tables
 from nikawa.io.folders import check_split_names, open_target, write_card
 from nikawa.io.records import write_records
-from nikawa.records import Example, Kind, Record, Span
+from nikawa.records import Card, Example, Kind, Record, Span
 
 ROWS_LOOKED_AT = 200
 """Rows for detecting the role of columns."""
@@ -910,6 +910,24 @@ def import_table(source: Path, out: Path, options: ImportOptions | None = None) 
     if source.is_dir() and out.resolve() == source.resolve():
         cure = "choose another folder: --out DIR"
         raise BadInput("is the folder of the table", file=out, cure=cure)
+    return import_rows(tables, out, options, source)
+
+
+def import_rows(
+    tables: Sequence[FlatTable],
+    out: Path,
+    options: ImportOptions,
+    source: Path,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    further_files: Sequence[str] = (),
+    finish: Callable[[Path, Card], None] | None = None,
+) -> ImportReport:
+    """Write the dataset folder `out` from tables, which come from `source`.
+
+    `facts` are fields of the card. `finish` gets the folder before it is in place, and may add the files that
+    `further_files` names.
+    """
     plan = plan_columns(tables, options)
     if options.labels and plan.kind in ("similarity", "reading"):
         what = f"--labels renames labels, but {plan.kind} has no labels"
@@ -926,7 +944,8 @@ def import_table(source: Path, out: Path, options: ImportOptions | None = None) 
     readers: list[RowReader] = []
     sizes: dict[str, int] = {}
     language = ""
-    with open_target(out, {f"{split}.jsonl" for split in by_split}, options.overwrite) as folder:
+    names = {*further_files, *(f"{split}.jsonl" for split in by_split)}
+    with open_target(out, names, options.overwrite) as folder:
         for split, parts in by_split.items():
             numbers, ids = count(1), set[str]()
             own = [RowReader(table, plan, options, split, numbers, ids) for table in parts]
@@ -936,8 +955,10 @@ def import_table(source: Path, out: Path, options: ImportOptions | None = None) 
             language = language or guess_language(first).removeprefix("und")
             path = folder / f"{split}.jsonl"
             sizes[split] = write_records(path, chain(first, examples))
-        card = fill_card(blank_card(name, language or "und"), options.card)
+        card = fill_card(blank_card(name, language or "und"), options.card, facts)
         write_card(card, folder)
+        if finish is not None:
+            finish(folder, card)
     labels = sum((reader.labels for reader in readers), Counter[str]())
     return ImportReport(
         dataset=card.name,

@@ -157,7 +157,9 @@ def find_replaced(path: Path, names: Collection[str], overwrite: bool) -> tuple[
     old = set()
     if overwrite:
         replaced = (CARD, HIDDEN_NOTICE, KNOWN)
-        old = {name for name in names_there if name in replaced or _may_be_split(name)}
+        old = {
+            name for name in names_there if name in replaced or name in names or _may_be_split(name)
+        }
     for name in sorted(old - set(names) - {CARD, HIDDEN_NOTICE, KNOWN}):
         try:  # a file that only has the name of a split must not be removed
             next(read_examples(path / name))
