@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanOptions, CleanReport
     from nikawa.cleaning.toxicity import Scorer as ToxicityScorer
     from nikawa.datasets.import_table import ImportOptions, ImportReport
-    from nikawa.exchange.reading.job import TaskReport
     from nikawa.exchange.job import ToolOptions, ToolReport
+    from nikawa.exchange.reading.job import TaskReport
     from nikawa.generation.job import GenerateOptions, GenerateReport
     from nikawa.models.base import Predictor
     from nikawa.objects import CallFiles
@@ -457,11 +457,9 @@ def import_task(
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "t.py").write_text(
-    ...         "from inspect_ai import Task, task\n"
-    ...         "@task\n"
-    ...         "def sea():\n"
-    ...         "    return Task(dataset=[Sample('海の色は？', choices=['青', '赤'], target='A')], scorer=choice())\n", "utf-8")
+    ...     sample = "Sample('海の色は？', choices=['青', '赤'], target='A')"
+    ...     lines = ("@task", "def sea():", f"    return Task(dataset=[{sample}], scorer=choice())")
+    ...     _ = Path(folder, "t.py").write_text(chr(10).join(lines), "utf-8")
     ...     report = import_task("inspect", f"{folder}/t.py", f"{folder}/sea")
     >>> report.kind, report.splits
     ('choice', {'test': 1})

@@ -227,6 +227,9 @@ def test_every_function_works_twice_after_everything_was_imported(
         file.write_text(json.dumps(row | texts) + "\n", "utf-8")
     table = tmp_path / "table.tsv"
     table.write_text("premise\thypothesis\tlabel\n犬が走る。\t動物が走る。\tentailment\n", "utf-8")
+    sea = tmp_path / "sea.py"
+    sample = "Sample('海は？', choices=['青', '赤'], target='A')"
+    sea.write_text(f"@task\ndef sea():\n    return Task(dataset=[{sample}])\n", "utf-8")
     calls: dict[str, Callable[[], Any]] = {
         "load": lambda: nk.load("mini-ja:dev"),
         "load_task": lambda: nk.load_task("mini-ja-nli", "dev"),
@@ -246,6 +249,7 @@ def test_every_function_works_twice_after_everything_was_imported(
         "report": lambda: nk.report(runs, out=tmp_path / "page", overwrite=True),
         "score_versions": lambda: nk.score_versions("jnli", {"0": "neutral"}, data=releases),
         "import_table": lambda: nk.import_table(table, tmp_path / f"table-{next(count)}"),
+        "import_task": lambda: nk.import_task("inspect", sea, tmp_path / f"sea-{next(count)}"),
         "export": lambda: nk.export("mini-ja:dev", "inspect", tmp_path / f"tasks-{next(count)}"),
         "hide_labels": lambda: nk.hide_labels(
             "mini-ja",

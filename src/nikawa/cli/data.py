@@ -772,9 +772,8 @@ def show_task_import(report: TaskReport) -> None:
     for part in report.unread:
         echo(f"not read: {part}", err=True)
     if report.prompt:
-        echo(
-            f"The prompt is in {report.prompt}: nikawa run --model chat:NAME,prompt={report.prompt}"
-        )
+        run = f"nikawa run --model chat:NAME --tasks {quote(report.out)}"
+        echo(f"Prompt: {run} --set prompt={quote(report.prompt)}")
 
 
 def hide(

@@ -148,6 +148,11 @@ def main() -> None:
     """Do the job on standard input."""
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
     limit_process(job.seconds, job.memory)
+    do_job(job)
+
+
+def do_job(job: Job) -> None:
+    """Write the result of a job, or the fault of the task, to its file."""
     path = Path(job.out)
     try:
         if job.definition is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from string import ascii_uppercase
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from nikawa.datasets.import_table import (
     FIELDS,
     GOLD_FIELD,
     LABEL,
+    NO_COLUMN,
     ImportOptions,
     find_usual,
     guess_columns,
@@ -63,16 +65,22 @@ class Plan:
     consumed: set[str] = field(default_factory=set)
     """Columns of the data that the fields replace."""
     notes: list[str] = field(default_factory=list)
+    is_lettered: bool = False
+    """Whether the choices are those that the prompt lists under letters."""
 
 
-def refuse_unread(definition: Definition, options: ImportOptions, ignored: Sequence[str]) -> None:
+def refuse_unread(
+    definition: Definition, options: ImportOptions, ignored: Sequence[str], *, has_data: bool
+) -> None:
     """Refuse a task of which a part that determines rows, inputs or answers cannot be read, unless the user replaces it."""
     names = [part.part for part in definition.unread]
+    # with data of the user's, it does not matter how the tool would have loaded its own
+    loaders = ("custom_dataset", "dataset_kwargs.", "json_dataset.", "csv_dataset.", "hf_dataset.")
     for name in ignored:
         if name not in names:
             raise unknown("unread part", name, names)
     for part in definition.unread:
-        if part.part in ignored:
+        if part.part in ignored or (has_data and part.part.startswith(loaders)):
             continue
         if part.effect == "rows":
             raise BadInput(
@@ -111,7 +119,10 @@ def choose_plan(
     plan = chooser.choose()
     plan.columns.update(options.columns)
     if "id" not in plan.columns and any(item.id is not None for item in items):
-        plan.columns["id"] = ID
+        has_ids = all(item.id is not None for item in items)
+        plan.columns["id"] = ID if has_ids else NO_COLUMN
+        if not has_ids:
+            plan.notes.append("Some samples have no id, so ids are made from the row numbers.")
         if definition.id is not None and definition.id.form == "column":
             plan.consumed.add(str(definition.id.value))
     return plan
@@ -219,8 +230,22 @@ class Chooser:
                     "The question is the whole prompt, because it uses several columns."
                 )
         else:
+            plan.is_lettered = True
+            plan.consumed |= {*self.analysis.lettered_choices}
+            own = [*self.analysis.lettered_question]
+            column = self.find_text_column(own)
+            if column is not None and self.is_same(column):
+                plan.columns["question"] = column
             plan.notes.append("The choices are those that the prompt lists under letters.")
         return plan
+
+    def is_same(self, column: str) -> bool:
+        """Whether a column has the question that the prompt shows, but for spaces around it."""
+        return all(
+            item.question is None or str(row[column]).strip() == item.question
+            for split in self.splits
+            for (_, row), item in zip(split.rows, split.items, strict=True)
+        )
 
     def find_text_column(self, names: Sequence[str]) -> str | None:
         """The only column of the data in a prompt, if it holds texts."""
@@ -336,8 +361,8 @@ class Chooser:
 
     def plan_passage(self, passage: Mapping[str, tuple[str, ...]], kind: str | None) -> Plan:
         """A question about a passage."""
-        names = {n: passage[n][0] for n in ("context", "question", "title") if n in passage}
-        plan = Plan("reading", {**names, "answers": TARGET})
+        names = {n: passage[n][0] for n in ("context", "question", "title") if passage.get(n)}
+        plan = Plan("reading", {"title": NO_COLUMN, **names, "answers": TARGET})
         own = self.analysis.target_columns
         rows = [row for split in self.splits for _, row in split.rows]
         if len(own) == 1 and all(is_squad(row.get(own[0])) for row in rows):
@@ -386,6 +411,9 @@ def is_squad(value: Any) -> bool:
 def make_rows(split: Split, plan: Plan) -> list[tuple[int, Row]]:
     """The rows of a split with the columns that the plan needs."""
     used = set(plan.columns.values())
+    for pattern in plan.columns.values():
+        used |= {pattern.partition(".")[0], *pattern.split("+")}
+        used |= {name for name in split.table.list_columns() if fnmatchcase(name, pattern)}
     made = []
     for (place, row), item in zip(split.rows, split.items, strict=True):
         if item.dropped:
@@ -413,7 +441,7 @@ def make_rows(split: Split, plan: Plan) -> list[tuple[int, Row]]:
 
 def list_choices(item: Item, plan: Plan) -> list[str] | None:
     """The texts of the choices."""
-    texts = item.options if plan.columns.get("question") == QUESTION else item.choices
+    texts = item.options if plan.is_lettered else item.choices
     return None if texts is None else [text.strip() for text in texts]
 
 

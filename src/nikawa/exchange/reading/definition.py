@@ -120,6 +120,10 @@ class Analysis(msgspec.Struct, kw_only=True):
     """The prompt as pairs of plain text and column; empty if it has anything else."""
     lettered: bool = False
     """Whether the prompt lists the choices under letters."""
+    lettered_question: tuple[str, ...] = ()
+    """The columns of the question in such a prompt."""
+    lettered_choices: tuple[str, ...] = ()
+    """The columns of the choices in such a prompt."""
 
 
 class Item(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -21,6 +21,7 @@ from nikawa.exchange.reading.definition import (
 )
 from nikawa.exchange.reading.lm_eval import BUILDERS, is_folder_name
 from nikawa.exchange.reading.places import find_near, read_definition_text
+from nikawa.metrics.other_tools import FLEXEVAL_CHOICE_METRICS
 
 SETUPS = {"Generation": "Generation", "ChatResponse": "Chat", "MultipleChoice": "MultipleChoice"}
 """Set-up to the word in the names of its dataset classes."""
@@ -130,17 +131,19 @@ def evaluate(path: Path) -> dict[str, Any]:
     except ImportError:
         raise ReadFault("the Jsonnet library is not installed", "extra:tasks") from None
 
-    def load(base: str, name: str) -> tuple[str, bytes]:
-        cure = "import a file beside the set-up or in the folder above it"
-        found = find_near(name, Path(base or path.parent) / "x", cure=cure)
-        if not found.is_relative_to(path.parent.resolve().parent):
+    top = path.resolve()
+
+    def load(base: str, name: str) -> tuple[str, str]:
+        if name == str(top):
+            return name, read_definition_text(top)
+        cure = "import a file in the folder of the set-up or in the folder above it"
+        found = find_near(name, Path(base) / "x", cure=cure)
+        if not found.is_relative_to(top.parent.parent):
             raise ReadFault(f"the import {name!r} is outside the folder of the set-up", cure)
-        return str(found), read_definition_text(found).encode()
+        return str(found), read_definition_text(found)
 
     try:
-        text = rjsonnet.evaluate_snippet(
-            path.name, read_definition_text(path), max_stack=MAX_STACK, import_callback=load
-        )
+        text = rjsonnet.evaluate_file(str(top), max_stack=MAX_STACK, import_callback=load)
         value = json.loads(text)
     except RuntimeError as problem:
         message = str(problem)
@@ -247,7 +250,7 @@ def list_metrics(
 ) -> Iterator[ToolMetric]:
     """The metrics of a set-up; processors of replies and references are listed as not read."""
     if name == "MultipleChoice":
-        for metric in ("accuracy", "byte_norm_accuracy", "macro_f1_score", "micro_f1_score"):
+        for metric in FLEXEVAL_CHOICE_METRICS:
             yield ToolMetric(metric)
         return
     metrics = settings.get("metrics")

@@ -298,7 +298,10 @@ class InspectTask:
                 raise self.explain(sample.computed, "a sample")
             if not isinstance(sample, Call) or sample.name != "Sample":
                 raise ReadFault("a sample is not a Sample", "", self.file, self.node.lineno)
-            yield self.read_sample(sample)
+            try:
+                yield self.read_sample(sample)
+            except Computed as computed:
+                raise self.explain(computed, "a sample") from None
 
     def list_calls(self, name: str) -> Iterator[Call]:
         """The solvers or scorers of the task."""

@@ -99,6 +99,8 @@ class TemplateReader(ItemReader):
             closed=closed,
             pieces=pieces if all(name in (*columns, "") for _, name in pieces) else (),
             lettered=self.lettered is not None,
+            lettered_question=self.expand(self.lettered.question_columns if self.lettered else ()),
+            lettered_choices=self.expand(self.lettered.choices_columns if self.lettered else ()),
         )
 
     def parse_text(self, text: Text | None, part: str) -> nodes.Template | None:
@@ -237,7 +239,7 @@ class TemplateReader(ItemReader):
             elif value in item.choices:
                 value = item.choices.index(value)
         if not isinstance(value, int) or not NO_ANSWER <= value < len(item.choices):
-            what = f"the answer {cut(value)} is none of the {len(item.choices)} choices"
+            what = f"the answer {cut(value)} is not one of the {len(item.choices)} choices"
             raise ReadFault(what, "correct the row, or remove it")
         item.index = None if value == NO_ANSWER else int(value)
 
@@ -331,7 +333,7 @@ class SampleReader(ItemReader):
             raise ReadFault(what, "keep rows with one right choice: Nikawa's tasks have one")
         place = find_place(answers[0].strip())
         if place >= len(item.choices):
-            what = f"the answer {answers[0]!r} is none of the {len(item.choices)} choices"
+            what = f"the answer {answers[0]!r} is not one of the {len(item.choices)} choices"
             raise ReadFault(what, "correct the row, or remove it")
         item.index = place
         return item

@@ -206,8 +206,15 @@ class LetteredPrompt:
     ('海は？', ['青い', '赤い'])
     """
 
-    def __init__(self, question: Renderer, choices: Sequence[Renderer]) -> None:
+    def __init__(
+        self,
+        question: Renderer,
+        choices: Sequence[Renderer],
+        question_columns: tuple[str, ...] = (),
+        choices_columns: tuple[str, ...] = (),
+    ) -> None:
         self.question, self.choices = question, choices
+        self.question_columns, self.choices_columns = question_columns, choices_columns
 
     @classmethod
     def find(cls, tree: nodes.Template) -> LetteredPrompt | None:
@@ -238,9 +245,14 @@ class LetteredPrompt:
             return None
         after = max(place for place, part in enumerate(rest) if part is expressions[-1])
         question = expressions if len(expressions) == 1 else rest[: after + 1]
+        asked = _template(question)
+        trees = [_template([choice]) for choice in choices]
+        names = dict.fromkeys(name for tree in trees for name in find_columns(tree))
         return cls(
-            _strip(compile_template(_template(question), "of the question")),
-            [compile_template(_template([choice]), "of a choice") for choice in choices],
+            _strip(compile_template(asked, "of the question")),
+            [compile_template(tree, "of a choice") for tree in trees],
+            find_columns(asked),
+            tuple(names),
         )
 
 

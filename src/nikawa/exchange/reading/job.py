@@ -15,7 +15,7 @@ import msgspec
 from nikawa.datasets.custom import custom_tasks
 from nikawa.datasets.import_table import ImportOptions, ImportReport, import_rows
 from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
-from nikawa.datasets.load import guess_split
+from nikawa.datasets.load import guess_split, load
 from nikawa.datasets.names import SPLIT_ALIASES
 from nikawa.errors import BadInput, list_names, place_fault, unknown
 from nikawa.exchange.reading.child import apply_definition, define_task
@@ -39,8 +39,6 @@ from nikawa.exchange.reading.prompt_file import PROMPT_FILE, check_prompt, write
 from nikawa.io.atomic import atomic_write
 from nikawa.io.cards import MADE_HERE
 from nikawa.io.flat_tables import FlatTable, Row, open_table, open_tables, suffix_of
-from nikawa.io.folders import split_files
-from nikawa.io.records import read_examples
 from nikawa.records import Card, reference
 from nikawa.version import __version__
 
@@ -101,7 +99,7 @@ class TaskReport(ImportReport, frozen=True, kw_only=True):
     """What could not be read, and what it determines."""
     notes: tuple[str, ...]
     metrics: tuple[MetricMatch, ...]
-    """The metrics of the tool, beside Nikawa's."""
+    """The metrics of the tool, each with Nikawa's."""
     prompt: str
     """The prompt file; empty if the prompt cannot be kept."""
 
@@ -114,7 +112,7 @@ def import_task(file: Path, out: Path, options: TaskOptions) -> TaskReport:
     if options.tool not in TOOLS:
         raise unknown("tool", options.tool, TOOLS)
     definition = define_task(file, options.tool, options.task)
-    refuse_unread(definition, options.table, options.ignore)
+    refuse_unread(definition, options.table, options.ignore, has_data=options.data is not None)
     splits = []
     analysis = Analysis()
     for source in definition.sources:
@@ -126,7 +124,11 @@ def import_task(file: Path, out: Path, options: TaskOptions) -> TaskReport:
     plan = choose_plan(definition, analysis, splits, options.table)
     tables = [replace_table(split, make_rows(split, plan)) for split in splits]
     content, reason = write_prompt(definition, analysis, plan)
-    finisher = Finisher(definition, plan, content, reason, options)
+    places: dict[str, list[tuple[str, int]]] = {}
+    for split, table in zip(splits, tables, strict=True):
+        lines = places.setdefault(split.split, [])
+        lines += [(table.path.name, place) for place, _ in table.read()]
+    finisher = Finisher(definition, plan, content, reason, options, places)
     report = import_rows(
         tables,
         out,
@@ -388,12 +390,14 @@ class Finisher:
     content: str
     reason: str
     options: TaskOptions
+    places: dict[str, list[tuple[str, int]]]
+    """Split to the file and the place of each example."""
     metrics: Sequence[MetricMatch] = ()
 
     def finish(self, folder: Path, card: Card) -> None:
         """Write the files, and compare the metrics."""
         tasks = custom_tasks(str(folder))
-        self.metrics = match_metrics(self.definition, self.plan.kind, tasks[0].metrics)
+        self.metrics = match_metrics(self.definition, tasks[0])
         if self.content:
             path = folder / PROMPT_FILE
             with atomic_write(path, inside=folder) as stream:
@@ -427,8 +431,8 @@ class Finisher:
             )
             if text is not None
         ]
-        for split, path in split_files(folder).items():
-            for example in read_examples(path):
+        for split, examples in load(str(folder)).splits.items():
+            for example, (file, place) in zip(examples, self.places[split], strict=True):
                 yield Lineage(
                     example=reference(card.name, split, example.id),
                     item=example.id,
@@ -439,7 +443,7 @@ class Finisher:
                     inputs=example.inputs,
                     gold=example.gold,
                     tags=tuple(sorted(example.tags)),
-                    sources=({"item": example.id, "file": name},),
+                    sources=({"item": example.id, "file": file, "line": place},),
                     steps=tuple(steps),
                 )
 

@@ -30,9 +30,7 @@ MAX_VALUES = 100_000
 BUILDERS = ("json", "csv", "parquet", "arrow")
 """Values of `dataset_path` that mean local files."""
 FILE_SUFFIX = re.compile(r"\.(jsonl?|csv|tsv|parquet|arrow)(\.(gz|zst|xz))?$")
-SETTINGS_KNOWN = frozenset(
-    ("data_files", "data_dir", "column_names", "header", "trust_remote_code", "field", "split")
-)
+SETTINGS_KNOWN = frozenset(("data_files", "data_dir", "column_names", "header", "field", "split"))
 EFFECTS: Mapping[str, Effect] = {
     "process_docs": "rows",
     "custom_dataset": "rows",
@@ -96,7 +94,7 @@ def _load(path: Path, chain: list[Path]) -> dict[str, Any]:
     for name in included if isinstance(included, list) else [included] if included else []:
         if not isinstance(name, str):
             raise ReadFault(f"include is not the name of a file: {name!r}", "correct it", str(path))
-        cure = "include a file beside the task or in the folder above it"
+        cure = "include a file in the folder of the task or in the folder above it"
         other = _load(find_near(name, path, cure=cure), [*chain, place])
         other.pop("task_list", None)
         merged.update(other)

@@ -29,7 +29,7 @@ def find_near(name: str, task: Path, *, cure: str) -> Path:
     if len(present) == 1:
         return present[0]
     if present:
-        what = f"{name!r} exists beside the task and in the working directory"
+        what = f"{name!r} exists in the folder of the task and in the working directory"
         raise ReadFault(what, cure)
     if not inside:
         raise ReadFault(f"{name!r} is outside the folder of the task", cure)

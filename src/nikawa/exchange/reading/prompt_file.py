@@ -16,11 +16,11 @@ PROMPT_FILE = "prompt.txt"
 OPTIONS = "{options}"
 BRACES = re.compile(r"\{[A-Za-z_]\w*\}")
 SEPARATOR = r"[\s、,，・/／「」『』\"'\-*•.()（）]*"
-"""What may stand between the labels where a prompt lists them."""
+"""Characters between the labels in a list of a prompt."""
 
 
 def write_prompt(definition: Definition, analysis: Analysis, plan: Plan) -> tuple[str, str]:
-    """The content of the prompt file, or an empty text and the reason why there is none."""
+    """The content of the prompt file, or an empty text and the reason why it cannot be kept."""
     if definition.tool == "inspect":
         return "", "inspect's solvers make the prompt"
     if plan.columns.get("text") == PROMPT or plan.columns.get("question") in (PROMPT, QUESTION):
