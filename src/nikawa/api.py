@@ -471,11 +471,11 @@ def import_task(
         chosen = TaskOptions(
             tool=tool,
             task=task or "",
-            data=None if data is None else Path(data),
+            data=None if data is None else to_path(data),
             ignore=tuple(ignore),
             table=options or ImportOptions(),
         )
-        return import_task(Path(source), Path(out), chosen)
+        return import_task(to_path(source), to_path(out), chosen)
 
 
 @check_arguments

@@ -20,6 +20,7 @@ import msgspec
 import nikawa
 from nikawa.errors import BadInput, missing_extra
 from nikawa.exchange.reading.definition import Analysis, Definition, Item, ReadFault
+from nikawa.io.remote import RemotePath
 
 MAX_SECONDS = 20
 """Seconds of CPU for reading a task's file, and for the first rows."""
@@ -60,6 +61,8 @@ class Fault(msgspec.Struct):
 
 def define_task(path: Path, tool: str, task: str = "") -> Definition:
     """The definition of a task, read in a process of its own; raises `BadInput`."""
+    if isinstance(path, RemotePath):
+        raise BadInput("is not on this machine", file=path, cure="copy the task here first")
     if not path.is_file():
         raise BadInput("no such file", file=path, cure="pass the file of a task")
     with TemporaryDirectory() as folder:

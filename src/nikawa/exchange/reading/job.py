@@ -356,7 +356,9 @@ def describe_task(
     if options.data is not None:
         data = [options.data.name]
     described = ", ".join(
-        dict.fromkeys(Path(part).name if not is_address(part) else part for part in data if part)
+        dict.fromkeys(
+            Path(part).name if not is_hub_address(part) else part for part in data if part
+        )
     )
     labels = tuple(options.table.labels.get(label, label) for label in plan.labels)
     question = options.table.question or {"relation": "relation"}.get(plan.kind, "label")
@@ -376,7 +378,7 @@ def describe_task(
     return facts
 
 
-def is_address(part: str) -> bool:
+def is_hub_address(part: str) -> bool:
     """Whether data is on a hub."""
     return not Path(part).suffix or "://" in part
 
