@@ -26,7 +26,20 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-STAGES = ("clean", "near-duplicates", "tag", "perturb", "generate", "probe", "pair", "score")
+STAGES = (
+    "clean",
+    "near-duplicates",
+    "tag",
+    "perturb",
+    "generate",
+    "probe",
+    "split",
+    "check",
+    "pair",
+    "score",
+    "pretrain text",
+    "run",
+)
 GROWING = ("clean", "near-duplicates", "pair")
 STAGE_SENTENCES = 100_000
 PARTICLES = ("は", "が", "を", "に", "で")
@@ -128,6 +141,24 @@ def do_stage(stage: str, folder: Path) -> None:
         from nikawa.scoring.score import score
 
         score(f"{data}:test", folder / "answers.jsonl")
+    elif stage == "split":
+        from nikawa.splitting.job import SplitOptions, split
+
+        split(data, options=SplitOptions(out=out, overwrite=True))
+    elif stage == "check":
+        from nikawa.checks.job import check
+
+        check(data)
+    elif stage == "pretrain text":
+        from nikawa.pretrain.job import PretrainOptions, pretrain
+
+        pretrain([text], out, PretrainOptions(language="ja", only="text", overwrite=True))
+    elif stage == "run":
+        from nikawa.runs.job import RunOptions, run
+        from nikawa.runs.request import RunRequest
+
+        request = RunRequest((data,), (f"replay:{folder / 'answers.jsonl'}",))
+        run(request, RunOptions(out=out, workers=1))
     else:
         raise ValueError(stage)
 
