@@ -123,6 +123,16 @@ def test_a_sweep_has_the_bytes_of_a_local_one(
     assert not list((desk / "runs").glob("*/state"))
 
 
+def test_a_registered_task_travels_like_a_custom_one(
+    desk: Path, files: Files, nodes: Callable[..., tuple[RunReport, Node]]
+) -> None:
+    request = RunRequest(("mini-ja-nli",), ("majority",))
+    run(request, RunOptions(out=Path("here"), workers=1))
+    there, _ = nodes(request, "runs")
+    assert (there.done, there.problems) == (1, ())
+    assert files(desk / "runs") == files(desk / "here")
+
+
 def test_folds_and_shares_have_the_bytes_of_local_ones(
     desk: Path, files: Files, nodes: Callable[..., tuple[RunReport, Node]]
 ) -> None:

@@ -101,7 +101,8 @@ class RunWork:
         """The data of a run, and the part of it that travels. Runs that differ in model and settings share it."""
         varies = spec.variation.share != 1.0 or spec.variation.shots
         sets = [part for part in spec.data if part.version != FILE]
-        values = [spec.task, spec.own, spec.variation, spec.protocol, sets, spec.stage]
+        own = None if spec.own is msgspec.UNSET else spec.own  # a registered task has none
+        values = [spec.task, own, spec.variation, spec.protocol, sets, spec.stage]
         key = encode_json([values, spec.seed if varies else 0])
         if key not in self._data:
             data = load_run_data(spec, ExampleReader(self.place.data))
