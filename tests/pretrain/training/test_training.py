@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,8 @@ import msgspec
 import pytest
 
 from nikawa.errors import BadInput
+from nikawa.pretrain.checkpoint import read_progress
+from nikawa.pretrain.settings import SIZES
 from nikawa.pretrain.training import train
 
 
@@ -90,27 +91,42 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
     assert _equal(whole, finished)
 
 
+TRAIN_UNTIL_KILLED = """
+import os, pathlib, signal, sys
+import msgspec, torch
+from nikawa.pretrain.settings import SIZES, Size, TrainSettings
+from nikawa.pretrain.training import TrainOptions, train
+torch.set_num_threads(1)
+def kill(_what, done, _total):
+    if done >= 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+size, settings = sys.argv[1:3]
+SIZES["speck"] = msgspec.json.decode(size, type=Size)
+settings = msgspec.json.decode(settings, type=TrainSettings)
+*folders, state = map(pathlib.Path, sys.argv[3:])
+train(TrainOptions(*folders, settings, state, on_progress=kill))
+"""
+
+
 @pytest.mark.slow
 def test_a_killed_training_goes_on_to_the_same_weights(
     course_of: Callable[..., Any], tmp_path: Path
 ) -> None:
-    course = course_of(steps=30, size="tiny", state=tmp_path / "state", checkpoint_seconds=0.0)
-    program = "import sys, msgspec, torch, pathlib; torch.set_num_threads(1); from nikawa.pretrain.training import TrainOptions, train; from nikawa.pretrain.settings import TrainSettings; t, a, h, s = map(pathlib.Path, sys.argv[1:5]); train(TrainOptions(t, a, h, msgspec.json.decode(sys.argv[5], type=TrainSettings), s))"
-    assert course.heldout is not None
-    assert course.state is not None
-    words = [str(course.tokenizer), str(course.train), str(course.heldout), str(course.state)]
-    child = subprocess.Popen(
-        [sys.executable, "-c", program, *words, msgspec.json.encode(course.settings).decode()]
+    whole: dict[str, Any] = {"steps": 20, "checkpoint_seconds": 0.0, "objective": "causal"}
+    course = course_of(**whole, state=tmp_path)
+    values = [msgspec.json.encode(each) for each in (SIZES["speck"], course.settings)]
+    folders = [course.tokenizer, course.train, course.heldout, tmp_path]
+    child = subprocess.run(
+        [sys.executable, "-c", TRAIN_UNTIL_KILLED, *values, *folders], check=False
     )
-    while not (course.state / "state.safetensors").is_file():
-        assert child.poll() is None
-        time.sleep(0.02)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    assert child.returncode == -signal.SIGKILL
+    progress = read_progress(tmp_path)
+    assert progress is not None
+    assert 0 < progress.done < 20
     seen: list[int] = []
     learned = train(replace(course, on_progress=lambda _what, done, _total: seen.append(done)))
-    assert seen
-    assert _equal(train(course_of(steps=30, size="tiny")), learned)
+    assert min(seen) > progress.done
+    assert _equal(train(course_of(**whole)), learned)
 
 
 def test_minutes_become_steps_that_make_the_same_model(course_of: Callable[..., Any]) -> None:
