@@ -148,13 +148,13 @@ def test_a_bad_setting_is_one_line(nikawa: Nikawa, tiny: Path, tmp_path: Path) -
     assert len(row["kinds"]) == 9
 
 
-KILLED_AFTER_FOUR = """
+KILLED_AFTER_TWO = """
 import os, signal
 from nikawa.models.chat.journal import RecordJournal
 from nikawa.cli import main
 add = RecordJournal.add
 def add_or_die(self, record):
-    if len(self.replies) == 4:
+    if len(self.replies) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     add(self, record)
 RecordJournal.add = add_or_die
@@ -166,17 +166,17 @@ main()
 def test_a_killed_run_goes_on_with_the_next_item(
     nikawa: Nikawa, tiny: Path, tmp_path: Path
 ) -> None:
-    words = ("run", "--model", f"lm:{tiny}", "--tasks", TASK, "--set", "exact=true")
+    words = ("run", "--model", f"lm:{tiny}", "--tasks", TASK, "--set", "exact=true", "--limit", "4")
     out = tmp_path / "runs"
-    script = [sys.executable, "-c", KILLED_AFTER_FOUR, *words, "--out", str(out)]
+    script = [sys.executable, "-c", KILLED_AFTER_TWO, *words, "--out", str(out)]
     killed = subprocess.run(
         script, capture_output=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     (journal,) = out.glob("*/state/model/items.jsonl")
-    assert len(journal.read_bytes().splitlines()) == 4
+    assert len(journal.read_bytes().splitlines()) == 2
     (row,) = json.loads(nikawa(*words, "--out", str(out), "--dry-run", "--json").stdout)["rows"]
-    assert (row["requests"], row["kept"]) == (5, 4)
+    assert (row["requests"], row["kept"]) == (2, 2)
     assert nikawa(*words, "--out", str(out)).returncode == 0
     assert nikawa(*words, "--out", str(tmp_path / "other")).returncode == 0
     one, other = (
@@ -184,7 +184,7 @@ def test_a_killed_run_goes_on_with_the_next_item(
         for folder in (out, tmp_path / "other")
     )
     assert one == other
-    assert read_about(out)["model"]["usage"]["requests"] == 9
+    assert read_about(out)["model"]["usage"]["requests"] == 4
 
 
 def meet(folder: str) -> int | None:
