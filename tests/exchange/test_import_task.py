@@ -318,6 +318,25 @@ def test_data_on_a_hub_is_replaced_by_a_folder() -> None:
     assert "has no file of the split 'validation'" in refusal(path, data=Path("data"), out="out2")
 
 
+def test_one_file_is_the_evaluated_split() -> None:
+    write_rows(NLI)
+    splits = {"test_split": "test", "training_split": "train", "validation_split": "validation"}
+    path = write_yaml("dataset_kwargs", dataset_path="some/where", **splits)
+    report, found = read(path, data=Path("rows.jsonl"))
+    assert (report.evaluated, list(found)) == (("test",), ["test"])
+
+
+def test_empty_prompts_need_columns() -> None:
+    write_rows(NLI)
+    path = write_yaml(doc_to_text="", doc_to_choice="{{ [sentence1 + '、' + sentence2] * 3 }}")
+    assert "its prompt is empty: it compares whole texts; pass --columns premise=COLUMN" in refusal(
+        path
+    )
+    columns = {"premise": "sentence1", "hypothesis": "sentence2", "label": "label"}
+    _, splits = read(path, columns=columns, labels={"0": "a", "1": "b", "2": "c"})
+    assert [example.gold["label"] for example in splits["dev"]] == ["a", "b", "c"]
+
+
 def test_local_folders() -> None:
     Path("own").mkdir()
     write_rows(NLI, "own/validation.jsonl")
@@ -384,7 +403,7 @@ LM_EVAL_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
             "doc_to_target": "{{ sentence1 }}!",
             "output_type": "generate_until",
         },
-        "its answers are texts (3 different ones) with no list of labels",
+        "its answers are texts (3 distinct) without a list of labels",
     ),
     "big": ({"doc_to_text": "{{ 'x' * 2000000 }}"}, "gives more than 1,048,576 characters"),
 }

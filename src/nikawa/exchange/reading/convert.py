@@ -123,8 +123,11 @@ def choose_plan(
         plan.columns["id"] = ID if has_ids else NO_COLUMN
         if not has_ids:
             plan.notes.append("Some samples have no id, so ids are made from the row numbers.")
-        if definition.id is not None and definition.id.form == "column":
-            plan.consumed.add(str(definition.id.value))
+        rows = [row for split in splits for _, row in split.rows]
+        own = [item.id for split in splits for item in split.items]
+        for name in columns:
+            if [str(row.get(name)) for row in rows] == own:
+                plan.consumed.add(name)
     return plan
 
 
@@ -223,8 +226,9 @@ class Chooser:
                 self.note_computed(plan, column)
             elif not any(item.prompt.strip() for item in self.items):
                 if "question" not in self.options.columns:
-                    what = "its prompt is empty: it compares whole texts, and a choice needs a question"
-                    raise self.refuse(what, "question=COLUMN", None)
+                    what = "its prompt is empty: it compares whole texts"
+                    columns = "premise=COLUMN,hypothesis=COLUMN,label=COLUMN --labels 0=NAME,…"
+                    raise self.refuse(what, f"{columns} for a pair, or question=COLUMN", None)
             else:
                 plan.notes.append(
                     "The question is the whole prompt, because it uses several columns."
@@ -343,9 +347,12 @@ class Chooser:
                 plan.consumed.discard(str(column))
             return plan
         count = len({tuple(part) for part in answers})
-        what = f"its answers are texts ({count} different ones) with no list of labels, so the kind of task is not determined"
+        what = f"its answers are texts ({count} distinct) without a list of labels"
+        rest = "choice --columns question=COLUMN,choices=COLUMN,choice=COLUMN"
         raise self.refuse(
-            what, "", "text if they are labels, or --kind reading if they are in a passage"
+            what,
+            "",
+            f"text if they are labels, --kind reading if they are in a passage, or --kind {rest}",
         )
 
     def classes(self) -> Mapping[str, Any]:

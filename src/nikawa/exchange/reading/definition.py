@@ -45,7 +45,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     split: str
     """The split in the tool's data; empty if the tool has no name for it."""
-    role: Literal["evaluated", "training"]
+    role: Literal["evaluated", "other"]
+    """Whether the tool evaluates the split, or only draws few-shot examples from it, or leaves it alone."""
     files: tuple[str, ...] = ()
     """Paths as the task's file has them; empty: all files of `split` in a folder."""
     folder: str = ""

@@ -137,7 +137,7 @@ def evaluate(path: Path) -> dict[str, Any]:
         if name == str(top):
             return name, read_definition_text(top)
         cure = "import a file in the folder of the set-up or in the folder above it"
-        found = find_near(name, Path(base) / "x", cure=cure)
+        found = find_near(name, Path(base) / "x", cure=cure, is_part=True)
         if not found.is_relative_to(top.parent.parent):
             raise ReadFault(f"the import {name!r} is outside the folder of the set-up", cure)
         return str(found), read_definition_text(found)
@@ -232,7 +232,7 @@ def read_few_shots(
     if any(own.get(key) != other.get(key) for key in TEXT_SETTINGS):
         return [], [Unread(part, "its data has templates of its own", "prompt")]
     try:
-        source = read_source(dataset, other, word, "training")
+        source = read_source(dataset, other, word, "other")
     except ReadFault as fault:
         return [], [Unread(part, str(fault), "prompt")]
     if (source.files, source.hub, source.folder, source.split) == (

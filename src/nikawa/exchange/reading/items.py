@@ -296,7 +296,9 @@ class SampleReader(ItemReader):
                 continue
             for name, columns in used.items():
                 own = find_sensitive(row, partial(self.read_field, name))
-                columns.update(dict.fromkeys(own))
+                # a column whose change makes the function fail may not be in the input
+                exact = [column for column in own if row[column] == sample.get(name)]
+                columns.update(dict.fromkeys(exact[:1] if name == "input" and exact else own))
             own_input = list(used["input"])
             is_column &= len(own_input) == 1 and row.get(own_input[0]) == sample.get("input")
         self.analysis = Analysis(

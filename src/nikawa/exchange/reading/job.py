@@ -166,7 +166,10 @@ def find_tables(definition: Definition, source: Source, data: Path | None) -> li
         rows = list(enumerate(definition.samples, start=1))
         return [FlatTable(task, "", lambda: iter(rows), "sample")]
     if data is not None:
-        return choose_tables(open_tables(data), source, data, is_only=len(definition.sources) == 1)
+        tables = open_tables(data)
+        if len(tables) == 1 and not data.is_dir():  # one file is what the task evaluates
+            return tables if source.role == "evaluated" else []
+        return choose_tables(tables, source, data, is_only=len(definition.sources) == 1)
     try:
         if source.hub:
             if "://" not in source.hub and "\0" not in source.hub:
@@ -235,7 +238,7 @@ def choose_tables(
     ]
     if len({table.split for table in own}) == 1:
         return own
-    if source.role == "training":
+    if source.role == "other":
         return []
     if len(tables) == 1 and not place.is_dir():
         return list(tables)

@@ -95,7 +95,7 @@ def _load(path: Path, chain: list[Path]) -> dict[str, Any]:
         if not isinstance(name, str):
             raise ReadFault(f"include is not the name of a file: {name!r}", "correct it", str(path))
         cure = "include a file in the folder of the task or in the folder above it"
-        other = _load(find_near(name, path, cure=cure), [*chain, place])
+        other = _load(find_near(name, path, cure=cure, is_part=True), [*chain, place])
         other.pop("task_list", None)
         merged.update(other)
     return {**merged, **settings}
@@ -287,10 +287,11 @@ def list_splits(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key in ("test_split", "validation_split"):
         value = settings.get(key)
         if isinstance(value, str) and value:
-            roles.setdefault(value, "evaluated")
+            # lm-eval evaluates the test split if there is one
+            roles.setdefault(value, "other" if roles else "evaluated")
     for value in (settings.get("training_split"), shots):
         if isinstance(value, str) and value:
-            roles.setdefault(value, "training")
+            roles.setdefault(value, "other")
     if "evaluated" not in roles.values():
         raise ReadFault("names no split to evaluate", "add test_split or validation_split")
     for split in roles:

@@ -10,19 +10,20 @@ MAX_DEFINITION_BYTES = 1 << 20
 """The size of a task's file, in bytes; the data is in other files."""
 
 
-def find_near(name: str, task: Path, *, cure: str) -> Path:
+def find_near(name: str, task: Path, *, cure: str, is_part: bool = False) -> Path:
     """The file or folder that a task names; raises `ReadFault` if it is missing or outside.
 
-    A relative path may count from the folder of the task or from the working directory, where the tool would run.
+    A relative path may count from the folder of the task or from the working directory, where the tool would run. A part of the
+    definition (`is_part`) counts from the folder of the file that names it.
     """
-    bases = dict.fromkeys((task.parent.resolve(), Path.cwd()))
+    home = task.parent.resolve()
+    bases = [home] if is_part else list(dict.fromkeys((home, Path.cwd())))
+    roots = [
+        root for root in (home, home.parent, Path.cwd()) if root != root.parent or root == home
+    ]
     try:
         places = dict.fromkeys((base / name).resolve() for base in bases)
-        inside = [
-            place
-            for place in places
-            if any(place.is_relative_to(root) for root in (*bases, task.parent.resolve().parent))
-        ]
+        inside = [place for place in places if any(place.is_relative_to(root) for root in roots)]
         present = [place for place in inside if place.exists()]
     except (OSError, ValueError):  # too long a name, or a NUL in it
         raise ReadFault(f"{name!r} is not the name of a file", cure) from None
@@ -38,6 +39,8 @@ def find_near(name: str, task: Path, *, cure: str) -> Path:
 
 def read_definition_text(path: Path) -> str:
     """The text of a task's file."""
+    if not path.is_file():
+        raise ReadFault("is not a file", "name the file of a task", str(path))
     try:
         data = path.read_bytes() if path.stat().st_size <= MAX_DEFINITION_BYTES else None
         if data is None:
