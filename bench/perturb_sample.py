@@ -1,6 +1,6 @@
 """Precision of the particle operations on running text: random rewrites of a corpus, and what a reader said of them.
 
-`python -m bench.perturb_sample ja --list` prints random rewrites with their keys. The verdicts are in
+`python -m bench.perturb_sample --language ja --list` prints random rewrites with their keys. The verdicts are in
 bench/perturb_sample.tsv: language, key, right or wrong, reason. A key is a hash of the rewrite, so that no text of the
 corpus is kept here. Without `--list` the command draws the same sentences again and counts the verdicts of the rewrites
 that the present rules make of them.
@@ -60,11 +60,14 @@ def draw_rewrites(language: str, seed: int, count: int) -> Iterator[tuple[str, s
 
 def main() -> None:
     options = argparse.ArgumentParser(description="Judge random rewrites of running text.")
-    options.add_argument("language", choices=tuple(CASES), nargs="?")
+    options.add_argument("--language", choices=tuple(CASES))
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--count", type=int, default=100)
     options.add_argument("--list", action="store_true", help="print the rewrites, to be read")
-    chosen = options.parse_args()
+    chosen, _ = options.parse_known_args()  # `python -m bench NAME`
+    if not CORPUS.is_dir():
+        print(f"skipped: {CORPUS} does not exist")
+        return
     rows = (line.split("\t") for line in VERDICTS.read_text("utf-8").splitlines())
     verdicts = {(row[0], row[1]): row[2] for row in rows}
     for language in (chosen.language,) if chosen.language else tuple(CASES):

@@ -1,7 +1,7 @@
 """Sentence splitting on judged paragraphs: tests/cases/sentences.jsonl, written for this test.
 
 The part `tuning` was read while the rules were written; the part `held` was only scored.
-`fresh` was written after the first scores of `held`, `later` in five rounds after those of `fresh`. `given` are cases that another reader wrote and judged.
+`fresh` was written after the first scores of `held`, `later` in six rounds after those of `fresh`. `given` are cases that another reader wrote and judged.
 """
 
 from __future__ import annotations

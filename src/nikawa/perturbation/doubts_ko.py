@@ -173,7 +173,9 @@ def judge_link(sentence: Analysis, g: int, is_actor: bool, steps: int = MAX_PHRA
         return 0.3
     if ending in _CONDITIONS:
         return 0.4
-    is_linking = ending in ("고", "며") or (ending in _SEQUENCES and defines_noun(sentence, later))
+    is_linking = ending in ("고", "며", "으며", "거나") or (
+        ending in _SEQUENCES and defines_noun(sentence, later)
+    )
     if is_linking and later >= 0 and steps and not phrase.comma:
         inside = phrases[g + 1 : later]
         if not any(one.kind in ("subject", "topic") for one in inside):
@@ -337,7 +339,7 @@ def find_phrase_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
             yield Doubt(NO_VERB, 0.3)
     after = tokens[q + 1] if q + 1 < len(tokens) else None
     idiom = _IDIOM_VERBS.get(mark, {}).get(noun.form, frozenset())
-    is_bare = q - phrases[k].last == 2
+    is_bare = q - phrases[k].last == 2 or (before is not None and before.pos[0] == "JKG")
     if idiom and is_bare and any(token.form in idiom for token in tokens[q + 1 : q + 4]):
         yield Doubt(IDIOM, 0.3)
     is_point = after is not None and after.form == "있" and mark == "e"

@@ -192,7 +192,10 @@ class Sentence(Analysis):
                 while i > lowest:
                     before = self.phrases[i - 1]
                     is_purpose = self.tokens[before.last].form in ("러", "으러")  # 구경하러 모인
-                    if before.comma or not (is_purpose or before.kind in _INSIDE_RELATIVE):
+                    words = [token.form for token in self.tokens[before.first : before.end]]
+                    is_outside = words[-1] in ("는", "은") and words[0] in CLAUSE_NOUNS  # 후에는
+                    is_inside = is_purpose or before.kind in _INSIDE_RELATIVE
+                    if before.comma or is_outside or not is_inside:
                         break
                     i -= 1
         first, end = self.phrases[i].first, self.phrases[k].end
@@ -229,7 +232,8 @@ class Sentence(Analysis):
         token, after = self.tokens[first], self.tokens[first + 1]
         if token.form in _SENTENCE_ADVERBS and token.end < after.start:
             return True
-        return token.form in TIMES and after.pos[0].startswith(("NN", "NP", "MM"))
+        is_time = token.form in TIMES and token.form not in ("다음", "마지막", "이번", "처음")
+        return is_time and after.pos[0].startswith(("NN", "NP", "MM"))
 
     def _find_reason(self, start: int, k: int, m: int) -> str:
         """Why a clause is not eligible, "" where it is."""

@@ -330,7 +330,11 @@ class Edges:
         if phrase.last == phrase.first and self.tokens[phrase.first].surface in _OPENINGS:
             return True
         is_question = self.tokens[phrase.last].surface == "か"  # 幸か不幸か、
-        return is_question or is_time_noun(self.tokens, phrase.last)
+        last = phrase.last
+        if self.tokens[last].pos[1] == "括弧閉":
+            opening = self.open[last - 1] - 1  # 1489年（延徳元年）、
+            last = opening if opening >= phrase.first else last
+        return is_question or is_time_noun(self.tokens, last)
 
     def _is_conjunction(self, i: int) -> bool:
         """しかし at the head of a clause; not そして or または between nouns."""

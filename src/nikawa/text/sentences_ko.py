@@ -48,6 +48,10 @@ _FINAL_SHORT = frozenset("다요죠까임음함됨")
 """With those of clipped style (했음)."""
 _FINAL_LOOSE = frozenset("다요죠까네어아지임음함용당야군걸")
 """With those of chats, before laughter (갔어ㅋㅋ)."""
+_ENDED = re.compile(
+    r"(?:[았었였했갔왔됐샀났렸졌]어|[았었였했갔왔됐샀났렸졌겠]?(?:다|습니다|어요|네요|군요|죠)|[았었겠]음)$"
+)
+"""A word that can end a sentence before a space and laughter."""
 _LIST_MARKS = frozenset("가나다라마바사ㄱㄴㄷㄹㅁㅂㅅ")
 """What numbers the items of a list: 가. 나. 다."""
 _AMOUNT = re.compile(r"(?:\d:\d\d|\d,\d{3}|(?<![\d.])\d+\.\d+)$")
@@ -69,6 +73,8 @@ def find_end(text: str, start: int, mark: re.Match[str]) -> int:
     if first in _BRACKETS or first == "'" or is_blank(text, start, at):
         return -1
     if first in "ㅋㅎㅠㅜ":
+        if before == " " and at > 1 and end - at > 1:  # 재밌었어 ㅋㅋㅋ
+            before = text[at - 2] if _ENDED.search(text, start, at - 1) else before
         return _add_tail(text, end) if before in _FINAL_LOOSE and _is_gap(text, end) else -1
     run = mark.group().rstrip("~")
     if run.strip(".…‥"):
