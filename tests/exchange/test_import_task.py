@@ -9,16 +9,21 @@ from typing import Any
 
 import pytest
 from tests.interop.import_items import TASKS, ToolTask
+from tests.interop.log_items import DATASETS, rows_of
+from tests.interop.make_flexeval import describe_setups
+from tests.interop.make_lm_eval import CHOICE_TASKS, GENERATE_TASKS, write_task
 
 from nikawa.datasets.custom import custom_tasks
 from nikawa.datasets.import_table import ImportOptions
 from nikawa.datasets.lineage import find_lineage
 from nikawa.errors import BadInput
 from nikawa.exchange.reading import child
+from nikawa.exchange.reading.definition import Definition, Text
 from nikawa.exchange.reading.job import TaskOptions, TaskReport, import_task
 from nikawa.io.cards import read_card
 from nikawa.io.records import read_examples
 from nikawa.records import Example
+from nikawa.scoring.score import score
 
 RUN_JOB = child.run_job
 PAIRS = [
@@ -108,6 +113,39 @@ def show_gold(example: Example) -> Any:
     if question == "choice":
         return example.inputs["choices"][gold]
     return [part["text"] for part in gold] if question == "answers" else gold
+
+
+# The logs that the tools wrote for a task are scored with the dataset that is imported from it.
+
+LOGS = Path(__file__).parents[1] / "seams" / "data"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in (*CHOICE_TASKS, *GENERATE_TASKS) if "jsts" not in name]
+)
+def test_the_log_of_an_imported_task_of_lm_eval(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    settings = CHOICE_TASKS.get(name) or GENERATE_TASKS[name]
+    kind = "multiple_choice" if name in CHOICE_TASKS else "generate_until"
+    write_task(tmp_path, name, settings, kind)
+    read(f"interop_{name}.yaml")
+    log = f"samples_{name}.jsonl"
+    figures = json.loads((LOGS / "lm_eval" / "figures.json").read_text())[log]
+    result = score("out:dev", LOGS / "lm_eval" / log)
+    assert result.report.scores[0].value / 100 == pytest.approx(next(iter(figures.values())))
+
+
+@pytest.mark.parametrize("name", ["jnli_generation", "klue_nli_chat", "jcommonsenseqa_choice"])
+def test_the_log_of_an_imported_set_up_of_flexeval(name: str, tmp_path: Path) -> None:
+    for dataset in DATASETS:
+        write_rows(rows_of(dataset), f"{dataset}.jsonl")
+    chat, tiny = describe_setups(tmp_path)
+    write_jsonnet(json.dumps({**chat, **tiny}[name]))
+    read("t.jsonnet", "flexeval")
+    figures = json.loads((LOGS / "flexeval" / "figures.json").read_text())[name]
+    result = score("out:test", LOGS / "flexeval" / name / "outputs.jsonl")
+    printed = figures.get("accuracy", figures.get("exact_match"))
+    assert result.report.scores[0].value / 100 == pytest.approx(printed)
 
 
 # lm-eval
@@ -699,11 +737,10 @@ def test_a_process_of_its_own_ends_what_does_not_end(
 ) -> None:
     monkeypatch.setattr(child, "run_job", RUN_JOB)
     monkeypatch.setattr(child, "MAX_SECONDS", 1)
-    write_rows(NLI)
-    path = write_yaml(doc_to_text=text)
+    prompt = Text(form="template", value=text)
+    definition = Definition(tool="lm-eval", name="t", file="t.yaml", prompt=prompt)
     with pytest.raises(BadInput, match="takes more than 1 seconds or 2,048 MiB of memory to read"):
-        import_task(path, Path("out"), TaskOptions(tool="lm-eval"))
-    assert not Path("out").exists()
+        child.apply_definition(definition, ("a",), [{"a": "b"}])
 
 
 Nikawa = Callable[..., Any]
