@@ -110,6 +110,8 @@ def test_stages_are_done_once(corpus: Path, tmp_path: Path) -> None:
         pretrain([corpus], out, choices(only="pack", seed=1))
     with pytest.raises(BadInput, match=r"work/text: was made with a different set of benchmarks"):
         pretrain([corpus], out, choices(only="pack", against=("mini-ja:dev",)))
+    with pytest.raises(BadInput, match=r"work/pack: was made with a different segmenter or obj"):
+        pretrain([corpus], out, choices(only="pack", objective="causal"))
     with pytest.raises(BadInput, match=r"work/tokenizer: was made with a different tokenizer"):
         pretrain([corpus], out, choices(only="pack", tokenizer="characters"))
     assert pretrain(

@@ -141,7 +141,9 @@ class Stages:
         if marker is not None and marker.key == key and not is_edited:
             return key
         if marker is not None and not self.overwrite:
-            other = sorted(k for k in made_from if made_from[k] != marker.made_from.get(k))
+            changed = sorted(k for k in made_from if made_from[k] != marker.made_from.get(k))
+            # only a masked model needs to know where words are
+            other = ["segmenter or objective" if k == "words" else k for k in changed]
             if not other:
                 other = ["corpus" if is_edited else "version"]
             what = f"was made with a different {' and '.join(other)}"
