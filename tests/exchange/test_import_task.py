@@ -534,6 +534,23 @@ local parts = import 'parts.libsonnet';
     assert report.unread[0].startswith("ExactMatch.lm_output_processor")
 
 
+def test_two_sets_of_data_are_two_splits() -> None:
+    write_rows(NLI, "a_test.jsonl")
+    write_rows(NLI, "b_test.jsonl")
+    path = write_jsonnet(
+        """
+local data(path) = { class_path: 'JsonlGenerationDataset', init_args: {
+  path: path, reference_template: "{{ ['x', 'y', 'z'][label] }}" } };
+{ class_path: 'Generation', init_args: { prompt_template: '{{ sentence1 }}', eval_dataset: data('a_test.jsonl'),
+  few_shot_generator: { class_path: 'R', init_args: { dataset: data('b_test.jsonl') } } } }"""
+    )
+    assert "two parts of its data are the split 'test'; name the evaluated one" in refusal(
+        path, "flexeval"
+    )
+    _, splits = read(path, "flexeval", split="dev")
+    assert list(splits) == ["dev", "test"]
+
+
 def test_choices_and_chats_of_flexeval() -> None:
     rows = [{"q": "海の色は？", "a": "青", "b": "赤", "c": "", "answer": 0}]
     write_rows(rows, "test.jsonl")
@@ -636,6 +653,20 @@ def sea():
         gold={"choice": 1},
         meta={"first": "鐘"},
     )
+
+
+def test_empty_cells_of_a_csv_file_are_texts() -> None:
+    Path("rows.csv").write_text("question,first,second,third,answer\n海は？,青,赤,,A\n")
+    body = """
+@task
+def sea():
+    def to_sample(row):
+        choices = [row[name] for name in ("first", "second", "third") if row[name] != ""]
+        return Sample(input=row["question"], choices=choices, target=row["answer"])
+    return Task(csv_dataset("rows.csv", to_sample), solver=multiple_choice(), scorer=choice())
+"""
+    _, splits = read(write_python(body), "inspect")
+    assert splits["test"][0].inputs == {"question": "海は？", "choices": ["青", "赤"]}
 
 
 def test_samples_in_the_file_and_several_tasks() -> None:

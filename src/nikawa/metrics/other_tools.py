@@ -18,7 +18,7 @@ LENGTHS = "divides each likelihood by the length of the choice; score the choice
 NUMBERS = "compares replies as texts; the official metric correlates numbers"
 BEST_ANSWER = "compares with one answer; the official metric takes the best of all answers"
 JUDGE = "asks a model for a grade"
-ENGLISH = "counts words of English; the official metric counts characters or morphemes"
+SPACES = "counts words between spaces; the official metric counts characters or morphemes"
 DIFFERENCES: dict[str, dict[str, tuple[str, str]]] = {
     "lm-eval": {
         "acc": ("accuracy", ""),
@@ -54,7 +54,7 @@ DIFFERENCES: dict[str, dict[str, tuple[str, str]]] = {
             "reads the reply with its own pattern; nikawa score reads replies itself",
         ),
         "answer": ("accuracy", "reads the reply after ANSWER:; nikawa score reads replies itself"),
-        "f1": ("jsquad-f1", ENGLISH),
+        "f1": ("jsquad-f1", SPACES),
         "model_graded_qa": ("", JUDGE),
         "model_graded_fact": ("", JUDGE),
     },

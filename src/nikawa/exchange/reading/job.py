@@ -114,10 +114,15 @@ def import_task(file: Path, out: Path, options: TaskOptions) -> TaskReport:
     definition = define_task(file, options.tool, options.task)
     refuse_unread(definition, options.table, options.ignore, has_data=options.data is not None)
     splits = []
+    sources: dict[str, Source] = {}
     analysis = Analysis()
     for source in definition.sources:
         for table in find_tables(definition, source, options.data):
             split, own = read_split(definition, source, table, options.table)
+            first = sources.setdefault(split.split, source)
+            if first is not source:
+                what = f"two parts of its data are the split {split.split!r}"
+                raise BadInput(what, file=file, cure="name the evaluated one: --split NAME")
             splits.append(split)
             analysis = own if split.is_evaluated else analysis
     refuse_faults(splits)
@@ -277,6 +282,8 @@ def read_split(
         if suffix_of(table.path).startswith((".csv", ".tsv")):
             rows = type_cells(rows, columns)
         rows = [(place, {name: row.get(name) for name in columns}) for place, row in rows]
+    elif suffix_of(table.path).startswith((".csv", ".tsv")):  # an empty cell is a text for inspect
+        rows = [(place, {name: row.get(name, "") for name in columns}) for place, row in rows]
     if source.rows is not None:
         rows = rows[source.rows[0] : source.rows[1]]
     analysis, items = apply_definition(
@@ -367,13 +374,18 @@ def describe_task(
     question = options.table.question or {"relation": "relation"}.get(plan.kind, "label")
     facts: dict[str, Any] = {
         "homepage": f"{MADE_HERE}{command}",
-        "description": f"The {definition.tool} task {definition.name}, read from {file.name}.",
+        "description": " ".join(
+            [
+                f"The {definition.tool} task {definition.name}, read from {file.name}.",
+                *definition.notes,
+                *plan.notes,
+            ]
+        ),
         "labels": "those of the task",
     }
     if described:
         facts["source"] = f"the data of the task: {described}"
     problems = [f"Not read from the task: {part}." for part in definition.unread]
-    problems += plan.notes
     if problems:
         facts["problems"] = problems
     if labels and plan.kind in ("text", "inference", "relation"):
