@@ -311,7 +311,7 @@ def main() -> None:
         do_stage(chosen.do, chosen.folder)
         usage = resource.getrusage(resource.RUSAGE_SELF)
         status = Path("/proc/self/status").read_text("ascii")
-        # unlike ru_maxrss, it begins anew with the program
+        # unlike ru_maxrss, it begins again with the program
         peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
         report_line(f"{usage.ru_utime + usage.ru_stime:.3f} {int(peak) // 1024}")
         return

@@ -5,8 +5,8 @@ Memory is flat: for each band one table whose slots name the last kept sentence 
 with some bits of its band. A newer one takes the slot over, so that far apart a pair may be missed
 in some of its 16 bands; it is missed altogether only when all bands it shares were taken. The
 signatures of the last `window` kept sentences are in a ring on disk, in a file without a name; the
-few that share a band are read back. On a cluster the bands are spread over the nodes: a table is
-asked about a batch of sentences, and told which of them were kept.
+few that share a band are read back. On a cluster the bands are spread over the nodes: each
+table looks up a batch of sentences, and then takes those that were kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """States spread over the nodes of a Ray cluster: each is in a process of its own, on one node after the other.
 
-A node that dies takes its states with it. What a state was told since it was last stored is told again to a new one, on another
-node: so it is the same state as before.
+A node that dies takes its states with it. A new one on another node starts from what was last stored, and gets the calls since
+then again: so it is the same state as before.
 """
 
 from __future__ import annotations
