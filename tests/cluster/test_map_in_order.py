@@ -14,7 +14,14 @@ from tests.cluster.nodes import TestCluster
 
 from nikawa.cleaning.duplicates import SlotTable
 from nikawa.errors import BadInput
-from nikawa.execute import ExecuteOptions, FunctionWithFiles, WorkProgress, ray_keep
+from nikawa.execute import (
+    ExecuteOptions,
+    FunctionWithFiles,
+    Resources,
+    WorkProgress,
+    ray_keep,
+    ray_map,
+)
 from nikawa.execute.ordered import keep_states, map_in_order
 from nikawa.execute.ray_connection import import_ray
 
@@ -53,6 +60,15 @@ def test_chunks_on_two_nodes(cluster: TestCluster) -> None:
     with pytest.raises(BadInput, match="3 is bad"):
         list(map_in_order(partial(fail_at, bad=3), range(10), where))
     assert len(set(map_in_order(node_of, range(6), where))) == 2
+
+
+def test_a_chunk_that_no_node_has_room_for_is_refused(
+    cluster: TestCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_map, "NODE_PATIENCE_SECONDS", 0.1)
+    where = ExecuteOptions("ray", resources=Resources(cpus=3), address=cluster.address)
+    with pytest.raises(BadInput, match="no node of the cluster has 3 CPU; start one"):
+        list(map_in_order(square, range(3), where))
 
 
 def make_reader(files: Mapping[str, Path]) -> Callable[[int], str]:

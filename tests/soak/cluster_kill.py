@@ -1,8 +1,8 @@
-"""A sweep on a real cluster of two nodes while a node, and then the command itself, is killed with SIGKILL.
+"""A sweep and a cleaning on a real cluster of two nodes while a node, and then the command itself, is killed with SIGKILL.
 
-Must hold: the same bytes as on one machine, nothing lost, and no finished run done again.
+Must hold: the same bytes as on one machine, nothing lost, no finished run done again, and no candidates of half a text.
 
-    python -m tests.soak.cluster_kill [--runs 8] [--rows 4000]
+    python -m tests.soak.cluster_kill [--runs 8] [--rows 4000] [--sentences 200000]
 """
 
 from __future__ import annotations
@@ -97,10 +97,54 @@ def kill_driver(desk: Path, cluster: TestCluster, runs: int) -> None:
     )
 
 
+def start_cleaning(desk: Path, out: str, *where: str) -> subprocess.Popen[str]:
+    """Start a cleaning in a process of its own; its candidates go into a folder of their own."""
+    (desk / out).mkdir(exist_ok=True)
+    words = ["clean", "text.txt", "--out", f"{out}/o.jsonl", "--json", *where]
+    command = [sys.executable, "-m", "nikawa", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=desk, stdout=pipe, stderr=pipe, text=True)
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether a cleaning has written something, to a file that is not complete yet."""
+    return any(path.is_file() and path.stat().st_size > 0 for path in folder.glob("**/*"))
+
+
+def kill_node_of_cleaning(desk: Path, cluster: TestCluster, node: Any) -> None:
+    """Kill one of two nodes in the middle of a cleaning; the other one does the rest."""
+    where = ("--executor", "ray", "--address", cluster.address)
+    process = start_cleaning(desk, "clean-node", *where)
+    wait_until("candidates before the kill", lambda: has_begun(desk / "clean-node"))
+    assert process.poll() is None, "the cleaning ended before the kill: raise --sentences"
+    cluster.kill_node(node)
+    report = end_sweep(process)
+    assert report == end_sweep(start_cleaning(desk, "clean-here")), report
+    whole = (desk / "clean-here" / "o.jsonl").read_bytes()
+    assert (desk / "clean-node" / "o.jsonl").read_bytes() == whole, "other bytes"
+    report_line(f"node killed in the middle of a cleaning: {report['kept']:,} kept, same bytes")
+
+
+def kill_driver_of_cleaning(desk: Path, cluster: TestCluster) -> None:
+    """Kill the command in the middle of a cleaning, and start it again."""
+    where = ("--executor", "ray", "--address", cluster.address)
+    process = start_cleaning(desk, "clean-driver", *where)
+    wait_until("candidates before the kill", lambda: has_begun(desk / "clean-driver"))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    out = desk / "clean-driver" / "o.jsonl"
+    assert not out.exists(), "half a text has candidates"
+    end_sweep(start_cleaning(desk, "clean-driver", *where))
+    assert out.read_bytes() == (desk / "clean-here" / "o.jsonl").read_bytes(), "other bytes"
+    assert list(out.parent.iterdir()) == [out], "the killed command left files"
+    report_line("command killed in the middle of a cleaning: nothing written, then same bytes")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--rows", type=int, default=4000)
+    parser.add_argument("--sentences", type=int, default=200_000)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # Ray announces changes of its own
     with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as nodes:
@@ -116,6 +160,15 @@ def main() -> None:
             cluster.add_node()
             cluster.cluster.wait_for_nodes()
             kill_driver(desk, cluster, options.runs)
+            lines = (
+                f"{n}日目の朝、{n * 7 % 1000}人の旅人は港で古い地図を見ていた。\n"
+                for n in range(options.sentences)
+            )
+            (desk / "text.txt").write_text("".join(lines), "utf-8")
+            second = cluster.add_node()
+            cluster.cluster.wait_for_nodes()
+            kill_node_of_cleaning(desk, cluster, second)
+            kill_driver_of_cleaning(desk, cluster)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import socket
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,8 +128,11 @@ class RayExecutor:
     _connection: Any = field(default=None, init=False, repr=False)
     _sender: ContentSender | None = field(default=None, init=False, repr=False)
     _ray: Any = field(default=None, init=False, repr=False)
+    _owns_connection: bool = field(default=False, init=False, repr=False)
+    """Whether the connection is closed, and so everything on it ended, when this executor ends."""
 
     def __enter__(self) -> Self:
+        self._owns_connection = not import_ray().is_initialized()
         self._connection = connect(self.options.address)
         self._ray = self._connection.__enter__()
         if self.options.resources.gpus is None and self._ray.cluster_resources().get("GPU"):
@@ -183,9 +186,8 @@ class RayExecutor:
                         meter.count()
                         yield result
         finally:
-            for stream, trip in trips.items():
-                with suppress(Exception):  # the item may have ended meanwhile
-                    self._ray.cancel(stream, force=True)
+            self._cancel(trips)
+            for trip in trips.values():
                 trip.errand.close()
 
     def _most_trips(self, places: int) -> int:
@@ -251,13 +253,22 @@ class RayExecutor:
         finally:
             trip.errand.close()
 
+    def _cancel(self, streams: Iterable[Any]) -> None:
+        """Take back items, so that they do not hold the nodes, if they do not end with the connection.
+
+        Ray 2.60 may abort this process if an item ends at the moment when it is cancelled.
+        """
+        if not self._owns_connection:
+            for stream in streams:
+                with suppress(Exception):  # the item may have ended meanwhile
+                    self._ray.cancel(stream, force=True)
+
     def _fail_all(self, trips: dict[Any, _Trip], waiting: deque[Any]) -> Iterator[Any]:
         """The results of all items that are left, where no node has room for them."""
         problem = describe_shortage(self.options.resources)
         for stream in list(trips):
             trip = trips.pop(stream)
-            with suppress(Exception):
-                self._ray.cancel(stream, force=True)
+            self._cancel([stream])
             yield self._end(trip, lambda trip=trip: trip.errand.fail(problem))  # type: ignore[misc]
         while waiting:
             yield Killed(waiting.popleft(), problem)

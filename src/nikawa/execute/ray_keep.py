@@ -126,7 +126,8 @@ def _cycle_nodes(ray: Any) -> Iterator[Any]:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     for number in count():
-        nodes = [node for node in ray.nodes() if node["Alive"]]
+        living = (node for node in ray.nodes() if node["Alive"])
+        nodes = sorted(living, key=lambda node: str(node["NodeID"]))  # Ray lists them in any order
         workers = [node for node in nodes if node["Resources"].get("CPU")] or nodes
         node = workers[number % len(workers)]
         yield NodeAffinitySchedulingStrategy(node["NodeID"], soft=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,17 +44,14 @@ def map_on_cluster(
         )
         crowd = _Crowd(ray, options)
         waiting: deque[Any] = deque()
-        try:
-            for chunk in chunks:
-                waiting.append(task.remote([reference], chunk, options.threads))
-                while len(waiting) >= ahead * crowd.count_places():
-                    yield crowd.take_result(waiting)
-            while waiting:
+        # Where the map is left early, what is under way ends with the connection. It is not cancelled: Ray 2.60 may abort this
+        # process if a task ends at the moment when it is cancelled.
+        for chunk in chunks:
+            waiting.append(task.remote([reference], chunk, options.threads))
+            while len(waiting) >= ahead * crowd.count_places():
                 yield crowd.take_result(waiting)
-        finally:
-            for one in waiting:
-                with suppress(Exception):  # it may have ended meanwhile
-                    ray.cancel(one, force=True)
+        while waiting:
+            yield crowd.take_result(waiting)
 
 
 @dataclass
