@@ -79,7 +79,7 @@ class _RayKeeper:
         while True:
             try:
                 return self.ray.get(reference)
-            except errors.RayActorError as problem:
+            except (errors.RayActorError, errors.ActorUnschedulableError) as problem:
                 self.losses += 1
                 if self.losses > MAX_RETRIES:
                     times = f"{describe_loss(problem)}, {self.losses} times"
@@ -122,7 +122,7 @@ def keep_on_cluster(
 
 
 def _cycle_nodes(ray: Any) -> Iterator[Any]:
-    """Of one living node after the other what tells Ray to use it; another one is fine if it is gone."""
+    """Of one living node after the other what tells Ray to use it."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     for number in count():
@@ -130,4 +130,4 @@ def _cycle_nodes(ray: Any) -> Iterator[Any]:
         nodes = sorted(living, key=lambda node: str(node["NodeID"]))  # Ray lists them in any order
         workers = [node for node in nodes if node["Resources"].get("CPU")] or nodes
         node = workers[number % len(workers)]
-        yield NodeAffinitySchedulingStrategy(node["NodeID"], soft=True)
+        yield NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
