@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from nikawa.io.answers.phrases import load_phrases
 from nikawa.io.answers.reader import make_reader
@@ -538,6 +539,31 @@ def test_letters_count_where_they_were_offered(text: str, meant: str) -> None:
     offer = Offer(keys=("A", "B", "C"))
     assert make_reader(TASKS["nli"], offer=offer)(text, EXAMPLE).answer == meant
     assert make_reader(TASKS["nli"], indices=True)(text, EXAMPLE).answer == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("B", "AB"),
+        ("「B」", "AB"),
+        ("答えはBです。", "AB"),
+        ("C", "B"),
+        ("AB", "AB"),
+        ("B: AB", "AB"),
+    ],
+)
+def test_an_offered_letter_is_not_the_label_of_that_name(text: str, meant: str) -> None:
+    """Blood types: the prompt shows `A: A`, `B: AB`, `C: B`, `D: O` and asks for the letter."""
+    labels = ("A", "AB", "B", "O")
+    task, offer = replace(TASKS["nli"], labels=labels), Offer(keys=tuple("ABCD"))
+    assert make_reader(task, offer=offer)(text, EXAMPLE).answer == meant
+    choices = replace(EXAMPLE, inputs={"question": "型は？", "choices": list(labels)})
+    assert make_reader(TASKS["choice"], offer=offer)(text, choices).answer == labels.index(meant)
+
+
+def test_without_letters_in_the_prompt_a_name_is_the_label() -> None:
+    task = replace(TASKS["nli"], labels=("A", "AB", "B", "O"))
+    assert make_reader(task)("B", EXAMPLE).answer == "B"
 
 
 def test_a_letter_that_was_not_offered_says_what_would_read_it() -> None:

@@ -114,8 +114,14 @@ def make_reader(task: Task, *, indices: bool = False, offer: Offer | None = None
 
 
 def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> Reader:
-    """A reader of labels by name or other words; by letter where the prompt offered letters."""
+    """A reader of labels by name or other words; by letter where the prompt offered letters.
+
+    An offered letter alone is the letter, also if another label has this name (blood types A, AB, B, O).
+    """
     read, labels = make_label_reader(task), task.labels
+    letters = offer.keys if offer else (LETTERS[0][: len(labels)] if indices else "")
+    offered = enumerate(letters[: len(labels)])
+    keys = {letter: place for place, letter in offered if len(letter) == 1}
     shown = {fold_text(word): label for label, word in (offer.words if offer else {}).items()}
     known = f"not one of {', '.join(labels[:5])}{' …' if len(labels) > 5 else ''}"
 
@@ -131,13 +137,12 @@ def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> 
             short += [(word, place) for word in phrases.short_labels.get(label, ())]
         if offer:  # a number was not offered: it may count letters
             short = [(word, place) for word, place in short if not word.isdigit()]
-        letters = offer.keys if offer else (LETTERS[0][: len(labels)] if indices else "")
-        offered = enumerate(letters[: len(labels)])
-        keys = {letter: place for place, letter in offered if len(letter) == 1}
         return make_vocabulary(words, short, keys, digits=len(labels) if indices else 0)
 
     def read_whole(value: Any) -> int | None:
         bare_value = strip_around(value) if isinstance(value, str) else value
+        if offer and isinstance(bare_value, str) and bare_value in keys:
+            return keys[bare_value]
         label = None if offer and _whole_number(bare_value) is not None else read(value)
         if label is None and isinstance(value, str):
             label = shown.get(fold_text(value))
@@ -147,7 +152,7 @@ def make_label_answer_reader(task: Task, indices: bool, offer: Offer | None) -> 
         return None if label is None else labels.index(label)
 
     # files repeat a few plain words; their readings depend on nothing else
-    ready = {label: Reading(label, None, 0, len(label)) for label in labels}
+    ready = {label: Reading(label, None, 0, len(label)) for label in labels if label not in keys}
 
     def parse(raw: Any, example: Example) -> Reading:
         if type(raw) is not str:
@@ -263,6 +268,8 @@ def _read_whole_choice(
         return None, "two choices read so"
     if by_text:
         if place in range(len(choices)) and place != by_text[0]:
+            if not digits:  # the prompt asked for the letter
+                return place, None
             return None, "the text of one choice and the place of another"
         return by_text[0], None
     if place is None:
