@@ -1,4 +1,4 @@
-"""Logs of lm-eval, flexeval and inspect, in small files written after their formats."""
+"""Logs of lm-eval, flexeval, inspect and lighteval, in small files written after their formats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 import zstandard
 
@@ -351,3 +353,88 @@ def test_inspect_damaged(complain: Complain) -> None:
     nameless: dict[str, Any] = {"eval": {}, "samples": [{"output": {}}]}
     assert "sample 1: has no id" in str(complain("log.json", json.dumps(nameless)))
     assert "it has no samples" in str(complain("log.json", '{"a": 1}', "jnli", "inspect"))
+
+
+def exported(example: Example) -> dict[str, Any]:
+    """The fields of an item of `nikawa data export --to TOOL`, which logs repeat."""
+    note = json.dumps({"export": 1, "offer": {"keys": ["A", "B"]}})
+    return {"id": example.id, **example.inputs, "nikawa": note}
+
+
+SAME_TEXTS = [
+    Example(id=name, inputs={"text": text})
+    for name, text in (("0", ""), ("7/8", "同じ文。"), ("7", "同じ文。"), ("{{x}}", "別の文。"))
+]
+
+
+def test_items_of_an_export_are_matched_by_their_ids(read: Read) -> None:
+    """Texts alone cannot tell items of the same texts apart, and an empty text is in every sample."""
+    replies = list(zip(SAME_TEXTS[::-1], "ABAB", strict=True))
+    rows = [
+        {"lm_output": reply, "finish_reason": "stop", "extra_info": exported(example)}
+        for example, reply in replies
+    ]
+    found = read("outputs.jsonl", lines(rows), "jcola", split=SAME_TEXTS)
+    labels = {"A": "unacceptable", "B": "acceptable"}
+    assert answers(found) == {one.id: labels[reply] for one, reply in replies}
+    assert found.confirmed == len(rows)
+
+
+def test_an_id_of_an_export_with_another_text_is_refused(read: Read) -> None:
+    row = {**exported(SAME_TEXTS[3]), "text": "違う文。"}
+    sample = {"lm_output": "A", "finish_reason": "stop", "extra_info": row}
+    with pytest.raises(BadInput, match="has different texts in the split"):
+        read("outputs.jsonl", lines([sample]), "jcola", split=SAME_TEXTS)
+
+
+def lighteval_rows(replies: list[dict[str, Any]], *, choices: bool = False) -> bytes:
+    """A log of lighteval about the first items of `SAME_TEXTS`, with these responses."""
+    rows = [
+        {
+            "doc": {
+                "query": f"文章: {example.inputs['text']}\n答え:",
+                "choices": [" A", " B"] if choices else ["A"],
+                "specific": {"row": json.dumps(exported(example), ensure_ascii=False)},
+            },
+            "metric": {"judged": "{}"},
+            "model_response": {"text": [], "text_post_processed": None, "logprobs": [], **reply},
+        }
+        for example, reply in zip(SAME_TEXTS, replies, strict=False)
+    ]
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), sink)
+    return sink.getvalue()
+
+
+def test_lighteval(read: Read) -> None:
+    """A text, the text without its thoughts, no text; in a file of any name."""
+    replies: list[dict[str, Any]] = [
+        {"text": ["答えはBです。"]},
+        {"text": ["<think>A</think>B"], "text_post_processed": ["A"]},
+        {"text": [""]},
+        {"text": []},
+    ]
+    found = read("details.parquet", lighteval_rows(replies), "jcola", split=SAME_TEXTS)
+    assert found.form == "lighteval"
+    assert answers(found) == {"0": "acceptable", "7/8": "unacceptable", "7": None, "{{x}}": None}
+    assert {why for _, _, why in found.unparsed} == {"the log holds no output"}
+
+
+def test_likelihoods_of_lighteval(read: Read) -> None:
+    chances = [{"logprobs": [-1.0, -2.0]}, {"logprobs": [-3.0, -0.5]}]
+    data = lighteval_rows(chances, choices=True)
+    found = read("details.parquet", data, "jcola", split=SAME_TEXTS[:2])
+    assert answers(found) == {"0": "unacceptable", "7/8": "acceptable"}
+    assert found.predictions["7/8"].scores == {"unacceptable": -3.0, "acceptable": -0.5}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ({"text": ["A", "B"]}, "row 1: has 2 replies to one question"),
+        ({"logprobs": [-1.0]}, "row 1: has not one log-likelihood for each choice"),
+    ],
+)
+def test_unclear_responses_of_lighteval(read: Read, reply: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        read("details.parquet", lighteval_rows([reply], choices=True), "jcola", split=SAME_TEXTS)

@@ -1,6 +1,7 @@
 """Which example a sample of another tool's log is about: one rule for every tool.
 
-What a sample holds decides, not how it is numbered: inspect counts samples from 1 where JGLUE's ids
+A sample of a task that Nikawa exported repeats an item with its id and its inputs, which decide. For any other, what a sample
+holds decides, not how it is numbered: inspect counts samples from 1 where JGLUE's ids
 count from 0, and a number that happens to be an id means nothing. In this order:
 
 1. the texts of the task's inputs in what the sample holds (fields, messages, choices). All of them
@@ -26,6 +27,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+import msgspec
 
 from nikawa.io.answers.base import ID_NAMES, RawAnswer, Target, UnfitAnswer, id_text
 from nikawa.records import Example, Span
@@ -401,6 +404,10 @@ class SampleMatcher:
             if len(contents) == 1:
                 self._sole_counts.update(contents)
             self._compare_ids(sample, fits)
+            exported = self._find_exported(sample)
+            if exported is not None:
+                self._decide(sample, exported, fits, is_repeated=True)
+                continue
             if len(fits) == 1 and len(fits[0].places) == 1 and is_clear(fits[0]):
                 (place,) = fits[0].places
                 if len(self._decided[place]) >= MAX_SAMPLES:
@@ -459,6 +466,18 @@ class SampleMatcher:
         example = None if name is None else self._target.find(name)
         return None if example is None else self._place_of[example.id]
 
+    def _find_exported(self, sample: LogSample) -> int | None:
+        """The place of the example that a sample of an exported task repeats: the same id and the same inputs."""
+        place = None if sample.offer is None else self._find_place(id_text(sample.fields.get("id")))
+        if place is None:
+            return None
+        inputs = self._index.examples[place].inputs
+        is_same = all(
+            sample.fields.get(name) == msgspec.to_builtins(inputs.get(name))
+            for name in self._target.task.inputs
+        )
+        return place if is_same else None
+
     def _compare_ids(self, sample: LogSample, fits: Sequence[Fit]) -> None:
         """Note whether the id or number of a sample is that of an example whose texts it holds."""
         places = {place for fit in fits for place in fit.places}
@@ -477,11 +496,13 @@ class SampleMatcher:
         if len(set(fit.texts)) == len(fit.texts):  # a pair of one text comes either way round
             self._shapes.add(fit.shape)
 
-    def _decide(self, sample: LogSample, place: int, fits: Sequence[Fit]) -> None:
+    def _decide(
+        self, sample: LogSample, place: int, fits: Sequence[Fit], *, is_repeated: bool = False
+    ) -> None:
         if sample.order is not None:
             self._in_order.append((sample.order, place))
         kept = sample._replace(segments=(), fields=NO_FIELDS, prompt=())
-        is_confirmed = any(place in fit.places for fit in fits)
+        is_confirmed = is_repeated or any(place in fit.places for fit in fits)
         match = SampleMatch(kept, self._index.examples[place], None, is_confirmed)
         self._decided[place].append(match)
 
