@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import jinja2
 import pytest
 from tests.interop.export_items import KINDS, read_rows, write_dataset
 
@@ -16,6 +18,11 @@ from nikawa.cli.data import TOOLS
 from nikawa.datasets.load import load, load_task
 from nikawa.datasets.task_lookup import find_tasks
 from nikawa.exchange import export_tools
+from nikawa.exchange.describe import describe_task
+from nikawa.exchange.tools.lighteval import number_data
+from nikawa.exchange.tools.lm_eval import write_config
+from nikawa.io.cards import blank_card
+from nikawa.io.folders import write_folder
 from nikawa.models.chat.conversation import begin_conversation
 from nikawa.models.chat.settings import ChatSettings
 
@@ -176,3 +183,65 @@ def test_the_python_door(tmp_path: Path) -> None:
     assert len(nk.load(str(tmp_path / "plain"))) == len(nk.load("mini-ko"))
     with pytest.raises(nk.BadInput, match="overwrite=True"):
         nk.export("mini-ko", "inspect", tmp_path / "name")
+
+
+def test_braces_in_an_instruction_are_text(tmp_path: Path) -> None:
+    """lm-eval renders the description as a Jinja template, llm-jp-eval as a format string."""
+    path = write_dataset("odd", tmp_path)
+    (task,) = find_tasks(str(path))
+    export = describe_task(load(str(path)), task, ["test"], shots=4, tool=export_tools()["inspect"])
+    assert "{% endraw %}" in export.system
+    (line,) = re.findall("^description: (.*)$", write_config(export, "test"), re.MULTILINE)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    assert environment.from_string(json.loads(line)).render() == export.system + "\n\n"
+    nk.export(str(path), "llm-jp-eval", tmp_path / "out", split="test", shots=4)
+    (name,) = (file.name for file in (tmp_path / "out" / "evaluation").iterdir())
+    train = json.loads((tmp_path / "out" / "train" / name).read_text())
+    test = json.loads((tmp_path / "out" / "evaluation" / name).read_text())
+    assert train["instruction"].format() == export.system
+    assert test["few_shots"] == train["samples"]
+    assert [shot["input"].format() for shot in train["samples"]] == [
+        row["nikawa_prompt"] for row in export.shots
+    ]
+    rows = export.splits["test"]
+    pairs = [(sample["input"], sample["output"]) for sample in test["samples"]]
+    assert pairs == [(row["nikawa_prompt"], row["nikawa_answer"]) for row in rows]
+
+
+def test_the_version_of_a_lighteval_task_follows_its_data(tmp_path: Path) -> None:
+    """lighteval reuses replies by the version of a task and the place of an item."""
+    path = write_dataset("text", tmp_path)
+    (task,) = find_tasks(str(path))
+    tool = export_tools()["lighteval"]
+
+    def number(**settings: Any) -> int:
+        return number_data(
+            describe_task(load(str(path)), task, ["test"], tool=tool, **settings), "test"
+        )
+
+    assert number(shots=2) == number(shots=2) < 10**9
+    assert len({number(), number(shots=1), number(shots=2), number(shots=2, seed=1)}) == 4
+
+
+def test_a_prompt_in_the_language_of_the_dataset(tmp_path: Path) -> None:
+    """Texts without Japanese characters have no English prompt; then the language of the dataset counts."""
+    items = [
+        nk.Example(id=str(i), inputs={"text": f"{i}!"}, gold={"label": "ab"[i % 2]})
+        for i in range(4)
+    ]
+    for language in ("ja", "en"):
+        card = blank_card("numbers", language)
+        write_folder(
+            nk.Dataset(
+                name="numbers",
+                language=language,
+                version="1",
+                card=card,
+                splits={"test": tuple(items)},
+            ),
+            tmp_path / language,
+        )
+    nk.export(str(tmp_path / "ja"), "inspect", tmp_path / "out")
+    assert "text.ja.txt" in (tmp_path / "out" / "README.md").read_text()
+    with pytest.raises(nk.BadInput, match="no prompt for text tasks in 'en'; pass a prompt file"):
+        nk.export(str(tmp_path / "en"), "inspect", tmp_path / "more")

@@ -146,6 +146,27 @@ _DIALOGUE = [
     (["四人で泊まれる海辺の宿はありますか。"], ["宿-人数-4", "宿-地域-海辺"]),
     (["安い宿を知りたいです。"], ["宿-価格-安い"]),
 ]
+_ODD = [  # id, text, label; the first are the training items
+    ("t0", "訓練 {{ 1 }}", "{{label}}"),
+    ("t1", "訓練 {% raw %}\\n", "{% endraw %}"),
+    ("t2", "訓練 \u2028 #", "AB"),
+    ("t3", "訓練 ''' \"\"\"", "A"),
+    ("a/b", "{{ 7 * 7 }} と {{ answer }} {% raw %}", "A"),
+    ("a_b", "{% endraw %}{{ 1/0 }}{# 注 #}", "AB"),
+    ("{{id}}", "\\n は改行ではない \\ \\\\ \\u3042 ''' \"\"\"", "B"),
+    ("日本 語", "$HOME `ls` %s %(x)s {0} {input} ${a.b} ${oc.env:HOME}", "O"),
+    ("0", "", "A"),
+    ("00", "一行目\r\n\r\n三行目\n\n", "AB"),
+    ("..", "\u2028区切り\u0085と\x0bと\t", "{{label}}"),
+    ("\"'\\", "a: b\n- c # d\n!!python/object:os.system &x *x", "{% endraw %}"),
+    ("test/1", "local x = 1; // j\n/* c */ error 'e' |||", "B"),
+    ("#1", "答え: O\n\n文章: x\n答え: A", "A"),
+    ("*?|", "<|endoftext|> [INST] </s> 👩‍👩‍👧 𠮷野家 é e\u0301 ﾊﾝｶｸ", "O"),
+    ("x" * 150, "長い文。" * 200, "AB"),
+    ("-1", "null", "{{label}}"),
+    ("🙂", "答えはBです。", "B"),
+]
+"""Texts, ids and labels that mean something in YAML, Jinja, Jsonnet, Python or JSON; labels that are letters of options."""
 KINDS = (
     "text",
     "inference",
@@ -157,10 +178,14 @@ KINDS = (
     "tree",
     "dialogue",
 )
+WALKS = (*KINDS, "odd")
+"""What the tools are run on: every kind, and a text task that is hard to quote."""
 
 
 def list_examples(kind: str) -> list[Example]:
-    """The items of a kind, the training items first."""
+    """The items of one of `WALKS`, the training items first."""
+    if kind == "odd":
+        return [Example(id=i, inputs={"text": t}, gold={"label": label}) for i, t, label in _ODD]
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
     if kind == "text":
         pairs = [({"text": text}, {"label": label}) for text, label in _TEXT]
@@ -205,12 +230,13 @@ def _span(text: str, words: str, label: str) -> Span:
 
 
 def write_dataset(kind: str, folder: Path) -> Path:
-    """The dataset folder of a kind, below `folder`."""
+    """The dataset folder of one of `WALKS`, below `folder`."""
     examples = list_examples(kind)
-    card = blank_card(f"harbour-{kind}", "ja")
+    is_odd = kind == "odd"
+    card = blank_card("港 {{x}} 'odd' \"1\" $HOME" if is_odd else f"harbour-{kind}", "ja")
     splits = {"train": tuple(examples[:TRAIN_ITEMS]), "test": tuple(examples[TRAIN_ITEMS:])}
     dataset = Dataset(name=card.name, language="ja", version="1.0", card=card, splits=splits)
-    path = folder / f"harbour-{kind}"
+    path = folder / ("odd {{x}} 港" if is_odd else card.name)
     write_folder(dataset, path)
     return path
 
@@ -219,7 +245,7 @@ def read_rows(folder: Path, name: str) -> list[Row]:
     """The items of a task in an export; lighteval's data have each as one JSON text."""
     nested = folder / "data" / name / "test.jsonl"
     path = nested if nested.exists() else folder / "data" / f"{name}.jsonl"
-    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    rows = map(json.loads, path.read_bytes().splitlines())
     return [json.loads(row["row"]) if nested.exists() else row for row in rows]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.interop.environments import ensure_data_folder
 from tests.interop.export_items import (
-    KINDS,
+    WALKS,
     PlannedReply,
     compute_expected,
     plan_replies,
@@ -58,7 +58,7 @@ class Walk:
         return self.task.kind in CLASS_KINDS
 
 
-def export_kinds(tool: str, work: Path, kinds: Iterable[str] = KINDS) -> list[Walk]:
+def export_kinds(tool: str, work: Path, kinds: Iterable[str] = WALKS) -> list[Walk]:
     """Write a dataset of each kind and export it, with few-shot examples."""
     walks = []
     for kind in kinds:

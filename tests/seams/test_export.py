@@ -15,7 +15,7 @@ from subprocess import CompletedProcess
 
 import pytest
 from tests.interop.export_items import (
-    KINDS,
+    WALKS,
     compute_expected,
     plan_replies,
     read_dataset,
@@ -38,7 +38,7 @@ LOGS = [(tool, name) for tool, figures in FIGURES.items() for name in figures]
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The dataset folder of each kind."""
     folder = tmp_path_factory.mktemp("datasets")
-    return {kind: write_dataset(kind, folder) for kind in KINDS}
+    return {kind: write_dataset(kind, folder) for kind in WALKS}
 
 
 @pytest.mark.parametrize(("tool", "name"), LOGS)
@@ -61,12 +61,13 @@ def test_the_log_has_the_figures_of_the_tool(
     assert scored == pytest.approx(printed, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WALKS)
 def test_the_tools_printed_the_official_figures(
     datasets: dict[str, Path], tmp_path: Path, kind: str
 ) -> None:
     nk.export(str(datasets[kind]), "inspect", tmp_path / "out", split="test", shots=2)
-    rows = read_rows(tmp_path / "out", f"nikawa_harbour_{kind}_test")
+    (data,) = (tmp_path / "out" / "data").glob("*_test.jsonl")
+    rows = read_rows(tmp_path / "out", data.stem)
     task, examples = read_dataset(datasets[kind])
     expected = compute_expected(task, examples, rows, plan_replies(task, examples, rows))
     count = 0

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -36,7 +37,7 @@ from nikawa.exchange.base import (
     plain_name,
 )
 from nikawa.models.chat.conversation import detect_language
-from nikawa.models.chat.prompts import draw_shots, find_template
+from nikawa.models.chat.prompts import Template, draw_shots, find_template
 from nikawa.models.chat.questions import QUESTIONS, Questions
 from nikawa.records import CLASS_KINDS, Dataset, Example, Task
 
@@ -82,8 +83,7 @@ def describe_task(
             f"{shots} few-shot examples were requested, but {dataset.name} has {where} to draw from",
             cure="pass a smaller --shots",
         )
-    language = detect_language(task, everything)
-    template = find_template(task, language, prompt)
+    language, template = choose_prompt(dataset, task, everything, prompt)
     questions = QUESTIONS[task.kind](task, template, language, pool)
     offer = describe_offer(questions)
     note = json.dumps({"export": NOTE_VERSION, "offer": offer}, ensure_ascii=False, sort_keys=True)
@@ -115,6 +115,22 @@ def describe_task(
         splits=rows,
         offer=offer,
         max_tokens=questions.tokens,
+    )
+
+
+def choose_prompt(
+    dataset: Dataset, task: Task, examples: Sequence[Example], path: str
+) -> tuple[str, Template]:
+    """The language of the prompt and the prompt: that of the texts, as `chat:` models choose it, else that of the dataset."""
+    language = detect_language(task, examples)
+    for name in (language, dataset.language):
+        with suppress(BadInput):
+            return name, find_template(task, name, path)
+    if path:
+        find_template(task, language, path)  # says what is wrong with the file
+    raise BadInput(
+        f"there is no prompt for {task.kind} tasks in {language!r}",
+        cure="pass a prompt file with --prompt (in Python: prompt=FILE); see docs/chat.md",
     )
 
 

@@ -89,7 +89,7 @@ def list_notes(export: ToolExport) -> list[str]:
     """What a user of the tool must know in addition."""
     notes = [
         "llm-jp-eval puts its own sentence before the instruction, and headings between the parts of the prompt.",
-        "llm-jp-eval computes its own metrics. They equal the official ones if every reply is only the answer, in the requested form: "
+        "llm-jp-eval computes its own metrics, as shares from 0 to 1. They equal the official ones if every reply is only the answer, in the requested form: "
         "`exact_match` counts an answer inside a sentence as wrong, and correlations take every digit of a reply.",
     ]
     left_out = [

@@ -87,8 +87,8 @@ def write_config(task: TaskExport, split: str, *, by_likelihood: bool = False) -
     if task.shots:
         files["shots"] = data_file(f"{module}_shots")
     description = task.system + SEPARATOR if task.system else ""
-    if any(mark in description for mark in ("{{", "{%", "{#")):
-        description = "{% raw %}" + description + "{% endraw %}"
+    if any(mark in description for mark in ("{{", "{%", "{#")):  # as a literal of Jinja
+        description = f"{{{{ {quote(description)} }}}}"
     lines = [
         f"task: {quote(name + LIKELIHOOD if by_likelihood else name)}",
         f"custom_dataset: !function {module}.load_rows",
