@@ -119,3 +119,21 @@ def test_names_by_language() -> None:
     assert "ja/swap-o" in perturbations()
     with pytest.raises(BadInput, match="did you mean 'swap-o'"):
         perturbations("ja")["swap-wo"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("狐\x00が笛を吹く", "the text cannot be analysed"),
+        ("狐が\ud800笛を吹く", "the text cannot be analysed"),
+        ("\u3000", "no subject"),
+    ],
+)
+def test_a_text_that_no_analyser_takes_is_skipped_with_the_reason(
+    ipadic: Analyser, text: str, reason: str
+) -> None:
+    swap = perturbations("ja")["swap-o"]
+    example = Example(id="1", inputs={"text": text})
+    assert swap.why is not None
+    assert swap.why(example, ipadic).startswith(reason)
+    assert list(apply(swap, [example], ipadic)) == []

@@ -48,6 +48,8 @@ INPUTS = ("premise", "sentence1", "text")
 """The first of these that an example holds is rewritten."""
 NO_CLAUSE = "no subject with the case at once after it"
 """Why a text is not eligible in which no clause matches."""
+NOT_ANALYSED = "the text cannot be analysed (a NUL character or half of a surrogate pair)"
+"""Why a text is not eligible that the analyser does not take."""
 ONLY_PARTICLES = "only the particles are there"
 """Why a pair of particles with anything between them is not eligible."""
 CERTAIN = 0.98
@@ -153,6 +155,8 @@ class ParticleOperation:
             if not self.rules.may_hold(text, self.case):
                 return NO_CLAUSE
             tokens = self.rules.repair(analyse_text(text, analyser))
+            if not tokens and text.strip():
+                return NOT_ANALYSED
             clauses = self.find_clauses(text, tokens)
             reasons = [
                 self.rules.obstacle(text, tokens, clause, self.operation)
