@@ -37,7 +37,15 @@ GOLDEN = {
 }
 """Digests of what these packs made before they had versions: three problems per cell of train, one
 of test, seed 1."""
-REVIEWED = ("comparative-ja", "temporal-ja", "temporal-ko")
+REVIEWED = (
+    "comparative-ja",
+    "temporal-ja",
+    "temporal-ko",
+    "modality-ja",
+    "modality-ko",
+    "negation-ja",
+    "negation-ko",
+)
 HEAD = 'name = "own"\nlanguage = "ja"\ntitle = "t"\nlicence = "x"\ntemplates = ["t.txt"]\n'
 
 
