@@ -79,11 +79,11 @@ def test_the_figures_of_the_reviews() -> None:
         review = card.review
         shown = (
             f"{review.n} | {review.templates_read} of {review.templates} | {review.natural:.1%} | "
-            f"{review.label_agreed:.1%} | {review.label_agreement:.1%}, "
-            f"{review.naturalness_agreement:.1%}"
+            f"{review.fully_natural:.1%} | {review.label_agreed:.1%} | "
+            f"{review.label_agreement:.1%}, {review.naturalness_agreement:.1%}"
         )
         assert row == shown
-    assert len(rows) == 3
+    assert len(rows) == 7
 
 
 @pytest.mark.parametrize(
