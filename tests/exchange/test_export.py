@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import ModuleType
 from typing import Any
 
 import jinja2
 import pytest
+from msgspec.structs import replace
 from tests.interop.export_items import KINDS, read_rows, write_dataset
 
 import nikawa as nk
@@ -18,6 +20,7 @@ from nikawa.cli.data import TOOLS
 from nikawa.datasets.load import load, load_task
 from nikawa.datasets.task_lookup import find_tasks
 from nikawa.exchange import export_tools
+from nikawa.exchange.base import ToolExport
 from nikawa.exchange.describe import describe_task
 from nikawa.exchange.tools.lighteval import number_data
 from nikawa.exchange.tools.lm_eval import write_config
@@ -245,3 +248,32 @@ def test_a_prompt_in_the_language_of_the_dataset(tmp_path: Path) -> None:
     assert "text.ja.txt" in (tmp_path / "out" / "README.md").read_text()
     with pytest.raises(nk.BadInput, match="no prompt for text tasks in 'en'; pass a prompt file"):
         nk.export(str(tmp_path / "en"), "inspect", tmp_path / "more")
+
+
+def test_lm_eval_gets_the_metrics_that_it_lists(tmp_path: Path) -> None:
+    """It takes the mean of any other value, which a judged reply does not have."""
+    path = write_dataset("relation", tmp_path)
+    (task,) = find_tasks(str(path))
+    scored = replace(task, metrics=("relation-micro-f1", "auprc"))  # those of KLUE-RE
+    dataset = load(str(path))
+    unlabelled = [replace(example, gold={}) for example in dataset.splits["test"]]
+    dataset = replace(dataset, splits={"dev": dataset.splits["test"], "test": tuple(unlabelled)})
+    export = describe_task(dataset, scored, ["dev", "test"], tool=export_tools()["lm-eval"])
+    whole = ToolExport((export,), "0.4.13", export.title, export.card)
+    files = dict(export_tools()["lm-eval"].write(whole))
+    module = ModuleType("exported")
+    module.__file__ = str(tmp_path / "exported.py")
+    exec(files[f"{export.name}.py"], module.__dict__)
+    likelihoods = [(-1.0, False)] * len(task.labels)
+    for name, split, results, metrics in (
+        ("dev", "dev", ["B"], {"relation-micro-f1", "unread"}),
+        ("test", "test", ["B"], {"unread"}),
+        ("dev_loglik", "dev", likelihoods, {"relation-micro-f1", "auprc", "unread"}),
+    ):
+        config = files[f"{export.name}_{name}.yaml"]
+        (judge,) = re.findall(r"^process_results: !function \w+\.(\w+)$", config, re.MULTILINE)
+        values = getattr(module, judge)(export.splits[split][0], results)
+        assert set(values) == metrics == {*re.findall(r"- metric: (\S+)", config)}
+    assert f"{export.name}_test_loglik.yaml" not in files
+    (tmp_path / "mixed.jsonl").write_text('{"id": "0"}\n{"id": "1", "gold": "2"}\n')
+    assert module.read_rows("mixed.jsonl") == [{"id": "0", "gold": None}, {"id": "1", "gold": "2"}]

@@ -5,6 +5,7 @@
   the description must end with the blank line that separates it from the first question; in a chat, the system message
   therefore ends with one too.
 - `process_results` passes the judged reply to the aggregation of every metric, which computes the official figure over all items.
+  It must return the metrics of the task and no other: lm-eval would take the mean of what it does not know.
 """
 
 from __future__ import annotations
@@ -32,21 +33,29 @@ SEPARATOR = "\n\n"
 LIKELIHOOD = "_loglik"
 """The suffix of tasks that are scored by log-likelihood."""
 GLUE = '''
+def read_rows(name):
+    """The rows of a data file, all with the same fields: the first decides the columns of a dataset."""
+    with open(FOLDER / name, encoding="utf-8") as stream:
+        return [{"gold": None, **json.loads(line)} for line in stream]
+
+
 def load_rows(rows, shots="", **_):
     """The rows of a split and the few-shot examples, for `custom_dataset`."""
     from datasets import Dataset
 
-    def read(name):
-        with open(FOLDER / name, encoding="utf-8") as stream:
-            return Dataset.from_list([json.loads(line) for line in stream])
-
-    return {"test": read(rows), **({"shots": read(shots)} if shots else {})}
+    names = {"test": rows, **({"shots": shots} if shots else {})}
+    return {split: Dataset.from_list(read_rows(name)) for split, name in names.items()}
 
 
 def judge_reply(doc, results):
-    """The judged reply, for the aggregation of every metric."""
-    item = SCORER.judge(doc, results[0])
-    return dict.fromkeys((*ABOUT["metrics"], "unread"), item)
+    """The judged reply, for the aggregation of every metric that needs no scores."""
+    names = [name for name, about in ABOUT["metrics"].items() if not about["needs_scores"]]
+    return dict.fromkeys((*names, "unread"), SCORER.judge(doc, results[0]))
+
+
+def judge_unlabelled(doc, results):
+    """The judged reply to an item of a split whose labels are hidden."""
+    return {"unread": SCORER.judge(doc, results[0])}
 
 
 def judge_likelihoods(doc, results):
@@ -65,7 +74,7 @@ def write(export: ToolExport) -> Iterator[tuple[str, str]]:
             glue += (
                 f"\n\ndef compute_{plain_name(name)}(items):\n"
                 f'    """The metric {name} of all items."""\n'
-                f"    return SCORER.summarise(items)[{name!r}]\n"
+                f'    return SCORER.summarise(items).get({name!r}, float("nan"))\n'
             )
         yield f"{task.name}.py", write_module(task, f"lm-eval {export.tool_version}", glue)
         if task.shots:
@@ -111,6 +120,7 @@ def write_config(task: TaskExport, split: str, *, by_likelihood: bool = False) -
             f"process_results: !function {module}.judge_likelihoods",
         ]
     else:
+        judge = "judge_unlabelled" if task.is_hidden(split) else "judge_reply"
         # the separator of few-shot examples ends an answer in plain text
         until = [SEPARATOR] if task.shots else []
         settings = {"until": until, "max_gen_toks": task.max_tokens, "do_sample": False}
@@ -119,7 +129,7 @@ def write_config(task: TaskExport, split: str, *, by_likelihood: bool = False) -
             "output_type: generate_until",
             f"doc_to_target: {ANSWER}",
             f"generation_kwargs: {quote(settings)}",
-            f"process_results: !function {module}.judge_reply",
+            f"process_results: !function {module}.{judge}",
         ]
     lines.append("metric_list:")
     metrics = task.about["metrics"]
