@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,19 +41,50 @@ def map_on_cluster(
     """`nikawa.execute.ordered.map_in_order` on a cluster; a chunk whose node dies is sent again, at most `MAX_RETRIES` times."""
     with connect(options.address) as ray:
         reference = ray.put(send_function(function, ray.put))
-        task = ray.remote(call_function).options(
-            max_retries=MAX_RETRIES, **task_options(options.resources)
-        )
+        # Ray could repeat lost tasks itself, but it writes to stderr when it does.
+        task = ray.remote(call_function).options(max_retries=0, **task_options(options.resources))
+        start = partial(task.remote, [reference], threads=options.threads)
         crowd = _Crowd(ray, options)
-        waiting: deque[Any] = deque()
+        waiting: deque[_SentChunk] = deque()
         # Where the map is left early, what is under way ends with the connection. It is not cancelled: Ray 2.60 may abort this
         # process if a task ends at the moment when it is cancelled.
         for chunk in chunks:
-            waiting.append(task.remote([reference], chunk, options.threads))
+            waiting.append(_SentChunk(chunk, start, start(chunk)))
             while len(waiting) >= ahead * crowd.count_places():
                 yield crowd.take_result(waiting)
         while waiting:
             yield crowd.take_result(waiting)
+
+
+@dataclass
+class _SentChunk:
+    """A chunk on its way; it is kept here until its result is here."""
+
+    chunk: Any
+    start: Callable[[Any], Any]
+    reference: Any
+    losses: int = 0
+
+    def take_result(self, ray: Any) -> Any:
+        """The result. An error of the function is raised as it was there.
+
+        A lost chunk is sent again, and raises `_Lost`; after too many times it is a BadInput.
+        """
+        try:
+            return ray.get(self.reference)
+        except ray.exceptions.RayTaskError as problem:
+            raise find_cause(problem) from None
+        except ray.exceptions.RayError as problem:
+            self.losses += 1
+            if self.losses > MAX_RETRIES:
+                times = f"{describe_loss(problem)}, {self.losses} times"
+                raise BadInput(f"a part of the work failed: {times}", cure="run it again") from None
+            self.reference = self.start(self.chunk)
+            raise _Lost from None
+
+
+class _Lost(Exception):
+    """A chunk was lost, and was sent again."""
 
 
 @dataclass
@@ -76,12 +109,15 @@ class _Crowd:
             self._count()
         return self.options.workers or self.places
 
-    def take_result(self, waiting: deque[Any]) -> Any:
+    def take_result(self, waiting: deque[_SentChunk]) -> Any:
         """The result of the first of these chunks."""
-        while not self.ray.wait([waiting[0]], timeout=REPORT_SECONDS)[0]:
-            self._count()
-            self.meter.report(self.nodes, min(len(waiting), self.places))
-        result = get_result(self.ray, waiting[0])
+        while True:
+            while not self.ray.wait([waiting[0].reference], timeout=REPORT_SECONDS)[0]:
+                self._count()
+                self.meter.report(self.nodes, min(len(waiting), self.places))
+            with suppress(_Lost):
+                result = waiting[0].take_result(self.ray)
+                break
         waiting.popleft()
         self.meter.count()
         self._count()
@@ -99,17 +135,6 @@ class _Crowd:
         elif now > self.last_place + NODE_PATIENCE_SECONDS:
             what, _, cure = describe_shortage(self.options.resources).partition(": ")
             raise BadInput(what, cure=cure)
-
-
-def get_result(ray: Any, reference: Any) -> Any:
-    """The result of a chunk. An error of the function is raised as it was there; a lost node is a BadInput."""
-    try:
-        return ray.get(reference)
-    except ray.exceptions.RayTaskError as problem:
-        raise find_cause(problem) from None
-    except ray.exceptions.RayError as problem:
-        times = f"{describe_loss(problem)}, {MAX_RETRIES + 1} times"
-        raise BadInput(f"a part of the work failed: {times}", cure="run it again") from None
 
 
 @dataclass(frozen=True)
