@@ -45,6 +45,8 @@ _SENTENCE_ADVERBS = frozenset({"만약", "만일", "가령", "혹시", "설령",
 _INSIDE_RELATIVE = ("subject", "argument", "case", "of", "list", "modifier", "adverb", "bare")
 
 
+_FINAL_NOUNS = frozenset({"말", "예정", "계획", "방침", "전망", "모양", "셈"})
+"""Nouns that with the copula make a longer predicate."""
 _JOINING = frozenset({"또는", "및", "혹은", "내지", "겸"})
 """Words between two nouns of one phrase."""
 
@@ -177,8 +179,8 @@ class Sentence(Analysis):
             return False
         head = self.phrases[g].end
         words = self.tokens[head : head + 2]
-        if len(words) == 2 and words[0].form == "말" and words[1].pos[0] == "VCP":
-            return True  # 줬단 말이야
+        if len(words) == 2 and words[0].form in _FINAL_NOUNS and words[1].pos[0] == "VCP":
+            return True  # 줬단 말이야, 열릴 예정이다
         return self.tokens[self.phrases[g + 1].first].form in CLAUSE_NOUNS
 
     def _find_start(self, k: int, floor: int) -> int:

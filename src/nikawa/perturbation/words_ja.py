@@ -205,7 +205,7 @@ RESULTS = word_set(
 )
 """Verbs that say what became of a thing: their subject is the noun after them (壊れた雨戸)."""
 _NOT_POTENTIAL = RESULTS | word_set(
-    "売れる 取れる 知れる 見える 聞こえる 消える 増える 生える 絶える 燃える"
+    "売れる 取れる 採れる 捕れる 獲れる 釣れる 穫れる 知れる 見える 聞こえる 消える 増える 生える 絶える 燃える"
 )
 """Verbs that look like the potential of another."""
 
