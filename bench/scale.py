@@ -1,8 +1,9 @@
 """How far Nikawa goes: sentences a second of each stage on one core, growth with the number of sentences, and clusters.
 
-    python -m bench.scale [stages] [growth] [overhead] [nodes] [--sizes 10000,100000,1000000]
+    python -m bench.scale [stages] [driver] [growth] [overhead] [nodes] [--sizes 10000,100000,1000000]
 
 - `stages`: what one core does, in a process of its own for each stage.
+- `driver`: what the process that reads and writes does itself, while others work for it.
 - `growth`: CPU seconds and peak memory of cleaning, near-duplicates and pairing.
 - `overhead`: the same runs in a pool of two processes and on two nodes of a Ray cluster on this machine.
 - `nodes`: the same runs and the same cleaning on one node and on two, with one CPU each.
@@ -52,6 +53,9 @@ SWEEP_ROWS = 100_000
 SWEEP_RUNS = 4
 ROUNDS = 2
 CLEANED_SENTENCES = 150_000
+DRIVEN_SENTENCES = 500_000
+FINISHED_ITEMS, FINISHED_RUNS = 2_434, 20
+"""As many items as JNLI has for validation."""
 
 
 def write_sentences(path: Path, count: int) -> None:
@@ -220,6 +224,50 @@ def bench_growth(sizes: list[int], most_pairs: int) -> None:
                 )
 
 
+def bench_driver() -> None:
+    """CPU seconds of the process that reads and writes, and of those that work for it: its part bounds the speed of a cluster."""
+    from nikawa.cleaning.job import CleanOptions, clean
+
+    report_line(f"\nCleaning {DRIVEN_SENTENCES:,} sentences in a pool of two\n")
+    report_line("| steps | sends and writes, µs a sentence | works, µs a sentence |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as place:
+        text = Path(place) / "text.txt"
+        write_sentences(text, DRIVEN_SENTENCES)
+        for name, without in (("all", ()), ("without duplicates", ("duplicates",))):
+            before = [count_cpu(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+            options = CleanOptions(workers=2, without=without, overwrite=True)
+            clean([text], Path(place) / "out.jsonl", options)
+            after = [count_cpu(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+            each = [(b - a) / DRIVEN_SENTENCES * 1e6 for a, b in zip(before, after, strict=True)]
+            report_line(f"| {name} | {each[0]:.1f} | {each[1]:.1f} |")
+
+
+def bench_finishing() -> None:
+    """CPU seconds that the process of the command spends on each run of a cluster: it stores and scores the answers."""
+    from nikawa.runs.job import RunOptions, run
+    from nikawa.runs.request import RunRequest
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_sentences(folder / "text.txt", FINISHED_ITEMS)
+        write_inference_data(folder, (folder / "text.txt").read_text("utf-8").splitlines())
+        names = tuple(f"m{n}=replay:{folder / 'answers.jsonl'}" for n in range(2 * FINISHED_RUNS))
+        seconds = []
+        for half in (names[:FINISHED_RUNS], names):  # the second call does the other half
+            before = count_cpu(resource.RUSAGE_SELF)
+            options = RunOptions(out=folder / "runs", workers=1, executor="here")
+            run(RunRequest((str(folder / "mine"),), half), options)
+            seconds.append(count_cpu(resource.RUSAGE_SELF) - before)
+    each = seconds[1] / FINISHED_RUNS * 1e3
+    report_line(f"\nStoring and scoring a run of {FINISHED_ITEMS:,} items: {each:.0f} ms")
+
+
+def count_cpu(who: int) -> float:
+    """CPU seconds so far of this process, or of its children that ended."""
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
 def sweep(out: Path, **where: Any) -> float:
     """Wall-clock seconds of a sweep, from the call to the report."""
     from nikawa.runs.job import RunOptions, run
@@ -310,7 +358,9 @@ def time_on_nodes(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["stages", "growth", "overhead", "nodes"])
+    parser.add_argument(
+        "parts", nargs="*", default=["stages", "driver", "growth", "overhead", "nodes"]
+    )
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument(
         "--pair-most", type=int, default=100_000, help="pair no more sentences than this"
@@ -328,6 +378,9 @@ def main() -> None:
         return
     if "stages" in chosen.parts:
         bench_stages()
+    if "driver" in chosen.parts:
+        bench_driver()
+        bench_finishing()
     if "growth" in chosen.parts:
         bench_growth([int(size) for size in chosen.sizes.split(",")], chosen.pair_most)
     if {"overhead", "nodes"} & set(chosen.parts):

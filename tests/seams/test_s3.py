@@ -208,16 +208,22 @@ def test_long_files_of_a_folder_appear_with_the_others(
     assert not store.exists(f"lab/folder/{UNFINISHED}")
 
 
-def test_a_wrong_bucket_is_one_line(shards: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_bucket_is_one_line(
+    store: Any, shards: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     missing = r"the bucket 'nowhere' does not exist; check the address"
     for words in (
         ("clean", "s3://nowhere/a.txt", "--out", "a.jsonl"),
         ("clean", str(shards[0]), "--out", "s3://nowhere/a.jsonl"),
         ("tag", "s3://nowhere/mini"),
         ("data", "export", "mini-ja", "--to", "jsonl", "--out", "s3://nowhere/mini"),
+        ("tag", "mini-ja", "--out", "s3://nowhere/mini"),
     ):
         with pytest.raises(BadInput, match=missing):
             run(*words)
+    assert not store.exists("nowhere")
+    with pytest.raises(BadInput, match="is a folder, not a file"):
+        run("clean", str(shards[0]), "--out", "s3://lab", "--overwrite")
     with pytest.raises(BadInput, match=r"^s3://lab/nothing.txt: no such file; check the address"):
         run("clean", "s3://lab/nothing.txt", "--out", "a.jsonl")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")

@@ -130,6 +130,8 @@ def upload_file(path: RemotePath, overwrite: bool, private: bool) -> Iterator[Bi
     """Yield a binary stream whose content appears at an address only if the block succeeds."""
     refuse_hidden(path, private)
     refuse_taken(path, overwrite)
+    if path.is_dir():
+        raise BadInput("is a folder, not a file", file=path, cure="choose another name")
     with ExitStack() as stack:
         upload: PartedUpload | KeptUpload
         if path.scheme in PARTED:
@@ -244,7 +246,8 @@ def _publish_files(
     with translate_errors(path, "written"):
         system, place = open_system(path)
         mark = f"{place}/{UNFINISHED}"
-        system.makedirs(place, exist_ok=True)
+        if path.scheme not in (*PARTED, *WHOLE):  # where it would make a bucket, or has no meaning
+            system.makedirs(place, exist_ok=True)
         system.pipe_file(mark, b"nikawa writes this folder\n")
         # the file that makes the folder complete goes first and comes last
         for name in sorted(old, key=lambda name: (name != last, name)):

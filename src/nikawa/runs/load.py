@@ -28,6 +28,7 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.datasets.task_lookup import card_and_language
 from nikawa.errors import BadInput, MissingData
 from nikawa.io.json import encode_json
+from nikawa.io.remote import require_local
 from nikawa.records import Card, Example, Prediction, Task
 from nikawa.runs.data import check_data, load_answered_sets, task_of
 from nikawa.runs.records import About, RunSpec, SetScores
@@ -91,6 +92,7 @@ def list_runs_at(name: str) -> Iterator[tuple[StoredRun, bool]]:
 
     Raises BadInput for a file, and if no run matches.
     """
+    require_local(Path(name), "stored runs")
     path = Path(name)
     if path.is_file():
         raise BadInput("is a file", file=path, cure="pass the folder of a run, or a folder of runs")
