@@ -15,6 +15,7 @@ one but for a letter.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import subprocess
@@ -225,27 +226,35 @@ def bench_growth(sizes: list[int], most_pairs: int) -> None:
 
 
 def bench_driver() -> None:
-    """CPU seconds of the process that reads and writes, and of those that work for it: its part bounds the speed of a cluster."""
-    from nikawa.cleaning.job import CleanOptions, clean
-
-    report_line(f"\nCleaning {DRIVEN_SENTENCES:,} sentences in a pool of two\n")
-    report_line("| steps | sends and writes, µs a sentence | works, µs a sentence |\n|---|---|---|")
+    """CPU seconds of the process that reads and writes while others work for it: they bound the speed of a cluster."""
+    report_line(f"\nThe process of the command, cleaning {DRIVEN_SENTENCES:,} sentences\n")
+    report_line("| where | steps | µs a sentence |\n|---|---|---|")
+    before = Path.cwd()
     with tempfile.TemporaryDirectory() as place:
-        text = Path(place) / "text.txt"
-        write_sentences(text, DRIVEN_SENTENCES)
-        for name, without in (("all", ()), ("without duplicates", ("duplicates",))):
-            before = [count_cpu(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-            options = CleanOptions(workers=2, without=without, overwrite=True)
-            clean([text], Path(place) / "out.jsonl", options)
-            after = [count_cpu(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-            each = [(b - a) / DRIVEN_SENTENCES * 1e6 for a, b in zip(before, after, strict=True)]
-            report_line(f"| {name} | {each[0]:.1f} | {each[1]:.1f} |")
+        os.chdir(place)
+        try:
+            write_sentences(Path("text.txt"), DRIVEN_SENTENCES)
+
+            def measure(name: str, **where: Any) -> None:
+                for steps, without in (("all", ()), ("without duplicates", ("duplicates",))):
+                    begin = count_cpu()
+                    out = Path(f"{name}.jsonl")
+                    clean_text(out, Path("text.txt"), without=without, overwrite=True, **where)
+                    each = (count_cpu() - begin) / DRIVEN_SENTENCES * 1e6
+                    report_line(f"| {name} | {steps} | {each:.1f} |")
+
+            measure("pool of two", workers=2)
+            with_cluster(2, lambda address: measure("two nodes", executor="ray", address=address))
+        finally:
+            os.chdir(before)
 
 
 def bench_finishing() -> None:
     """CPU seconds that the process of the command spends on each run of a cluster: it stores and scores the answers."""
     from nikawa.runs.job import RunOptions, run
+    from nikawa.runs.plan import plan_runs
     from nikawa.runs.request import RunRequest
+    from nikawa.runs.store import locate_run
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -254,17 +263,24 @@ def bench_finishing() -> None:
         names = tuple(f"m{n}=replay:{folder / 'answers.jsonl'}" for n in range(2 * FINISHED_RUNS))
         seconds = []
         for half in (names[:FINISHED_RUNS], names):  # the second call does the other half
-            before = count_cpu(resource.RUSAGE_SELF)
+            before = count_cpu()
             options = RunOptions(out=folder / "runs", workers=1, executor="here")
             run(RunRequest((str(folder / "mine"),), half), options)
-            seconds.append(count_cpu(resource.RUSAGE_SELF) - before)
+            seconds.append(count_cpu() - before)
     each = seconds[1] / FINISHED_RUNS * 1e3
     report_line(f"\nStoring and scoring a run of {FINISHED_ITEMS:,} items: {each:.0f} ms")
+    begin = count_cpu()
+    seeds = tuple(range(10_000))
+    plan = plan_runs(RunRequest(("mini-ja-nli",), ("char-linear",), seeds=seeds))
+    for family in plan.families:
+        for planned in family.runs(family.options[0]):
+            locate_run(Path("runs"), planned)
+    report_line(f"Planning {len(seeds):,} runs: {count_cpu() - begin:.1f} s")
 
 
-def count_cpu(who: int) -> float:
-    """CPU seconds so far of this process, or of its children that ended."""
-    usage = resource.getrusage(who)
+def count_cpu() -> float:
+    """CPU seconds of this process so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
@@ -310,8 +326,6 @@ def with_cluster(nodes: int, work: Callable[[str], None]) -> None:
 
 def bench_cluster(*, overhead: bool, nodes: bool) -> None:
     """Runs and a cleaning in a pool, on one node and on two: the best of some rounds, for other programs only make them slower."""
-    import os
-
     from tests.cluster.desk import write_dataset
 
     times: dict[str, list[float]] = defaultdict(list)

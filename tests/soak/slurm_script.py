@@ -121,7 +121,8 @@ def main() -> None:
         folder = Path(place)
         write_stubs(folder)
         done = run_script(folder, *SWEEP, "--out", "runs")
-        sys.stdout.write(done.stdout + done.stderr[-3000:])
+        lines = [line for line in done.stdout.splitlines() if line.startswith("nikawa.sbatch")]
+        sys.stdout.write("\n".join([*lines, done.stderr[-3000:] if done.returncode else ""]))
         assert done.returncode == 0, done.returncode
         assert "2 nodes with 1 CPUs each have joined" in done.stdout
         local = [sys.executable, "-m", "nikawa", *SWEEP, "--out", str(folder / "local")]
