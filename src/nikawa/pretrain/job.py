@@ -553,7 +553,7 @@ class _Job:
             licence=options.licence,
             corpus=_to_dict(report.text),
             vocabulary=_to_dict(report.vocabulary),
-            folder=str(self.shown),
+            folder="" if isinstance(self.shown, RemotePath) else str(self.shown),
         )
 
     def _format_command(self, model: dict[str, Any] | None) -> str:
