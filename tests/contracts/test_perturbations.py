@@ -68,7 +68,7 @@ LONG = {
     "emoji": "👩‍👧",
     "combining": "가\u0301",
 }
-LENGTH = 30_000
+LENGTH = 15_000
 
 
 def reader(perturbation: Perturbation) -> Analyser:
@@ -176,7 +176,7 @@ def test_long_text_takes_its_time_and_no_more(name: str, kind: str) -> None:
     began = time.process_time()
     perturbation.eligible(example, tool)
     perturbation.rewrite(example, tool, Random(0))
-    assert time.process_time() - began < 4  # square time would be half a minute
+    assert time.process_time() - began < 2  # square time would be eight seconds
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from nikawa.records import Example
-from nikawa.tagging import Pack, Pattern, check_pack, find_pack, pack_names, tag_all, tagger
+from nikawa.tagging import Pack, check_pack, find_pack, pack_names, tag_all, tagger
 from nikawa.tagging.pack import default_packs
 from nikawa.text import ANALYSERS, analyser
 
 PACKS = [find_pack(name) for name in pack_names()]
-PATTERNS = [(pack, pattern) for pack in PACKS for pattern in pack.patterns]
 SHORT = "三人が橋を渡らない。두 명이 다리를 건너지 않는다. "
 HOSTILE = {
     "empty": "",
@@ -51,13 +50,10 @@ def test_patterns_are_unique(pack: Pack) -> None:
     assert not twice
 
 
-@pytest.mark.parametrize(
-    ("pack", "pattern"), PATTERNS, ids=[f"{p.name}-{x.tag}-{x.base}-{x.pos}" for p, x in PATTERNS]
-)
-def test_every_pattern_has_its_sentences(pack: Pack, pattern: Pattern) -> None:
-    assert pattern.hit
-    assert pattern.miss
-    assert pattern.hit != pattern.miss
+@pytest.mark.parametrize("pack", PACKS, ids=lambda p: p.name)
+def test_every_pattern_has_its_sentences(pack: Pack) -> None:
+    lacking = [p for p in pack.patterns if not p.hit or not p.miss or p.hit == p.miss]
+    assert not lacking
 
 
 @pytest.mark.slow
