@@ -318,7 +318,7 @@ def is_cut_verb(rest: Tokens) -> bool:
 
 def repair_tokens(tokens: Tokens) -> Tokens:
     """The analysis with four slips of Kiwi corrected: the particle of 71.4%가 read as the verb 가다,
-    누군가 read as a clause, 한 of 승격한 read as a number, and 우는 and the like read as a noun.
+    누군가 read as a clause, 한 of 승격한 read as a number, and verbs such as 우는 read as a noun.
     """
     repaired: list[Token] = []
     i = 0
