@@ -119,7 +119,7 @@ def measure_korean(texts: list[str]) -> None:
     examples = [Example(id=str(i), inputs={"text": text}) for i, text in enumerate(texts)] * 4
     began = time.perf_counter()
     reader = analyser("kiwi", cache=0)
-    for _ in tag_all(examples, find_pack("ko"), by=reader, workers=cores):
+    for _ in tag_all(examples, find_pack("ko"), by=reader, where=cores):
         pass
     speed = len(examples) / (time.perf_counter() - began)
     print(f"{f'ko, {cores} processes':<24}{'':>14}, {speed:,.0f}/s of wall time, start included")

@@ -497,7 +497,7 @@ def main(words: Sequence[str] | None = None) -> None:
     learn_tokenizer(text, tokenizer, plan)
     report("vocabulary learned")
     workers = max(1, min(8, os.cpu_count() or 1))
-    base = pack_text(tokenizer, text, out / "base", PackOptions(workers=workers, overwrite=True))
+    base = pack_text(tokenizer, text, out / "base", PackOptions(where=workers, overwrite=True))
     report(f"{base.tokens:,} tokens of text")
     sets = [items[at : at + plan.items] for at in range(0, len(items), plan.items)]
     next_clean = plan.seeds * plan.planted

@@ -202,7 +202,7 @@ def test_hashes_are_those_of_the_files(tmp_path: Path) -> None:
 
 
 def test_dataset_card(tmp_path: Path) -> None:
-    import yaml  # type: ignore[import-untyped]  # comes with datasets, stubs do not
+    import yaml  # comes with datasets
 
     export(dataset("inference"), [task("inference")], "hf", tmp_path / "out")
     _, front, body = (tmp_path / "out" / "README.md").read_text("utf-8").split("---\n", 2)

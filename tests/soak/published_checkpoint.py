@@ -53,7 +53,8 @@ def measure_accuracy(
     encoder.fit(task, chosen["train"])
     answers = encoder.predict(task, chosen["test"])
     pairs = zip(answers, chosen["test"], strict=True)
-    return sum(answer.answer == example.gold["label"] for answer, example in pairs) / test
+    right: int = sum(answer.answer == example.gold["label"] for answer, example in pairs)
+    return right / test
 
 
 def main() -> int:
