@@ -136,7 +136,12 @@ def clean(
             )
         output = _Output(kept_stream, removed_stream)
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
-        work = partial(clean_chunk, steps=tuple(step.name for step in steps), settings=settings)
+        work = partial(
+            clean_chunk,
+            steps=tuple(step.name for step in steps),
+            settings=settings,
+            writes_removed=options.removed is not None,
+        )
         results = map_in_order(work, by_characters(documents, CHUNK_CHARS), place)
         for result in run_late_steps(results, steps, settings, scorer, place):
             output.write(result)
@@ -166,7 +171,6 @@ class Sentence(msgspec.Struct, frozen=True):
     """A sentence and its place in its document."""
 
     document: Document
-    """Without its text."""
     start: int
     end: int
     text: str
@@ -176,6 +180,14 @@ class Sentence(msgspec.Struct, frozen=True):
         """The sentence that a passage of the document is."""
         start, end = passage.locate()
         return cls(document, document.base + start, document.base + end, passage.text)
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Sentence:
+        """The sentence of a candidate that was written as a line; of its document, the name and the line."""
+        example = msgspec.json.decode(line, type=Example)
+        name = example.id.rpartition(":")[0]
+        document = Document(name, int(name.rpartition(":")[2]), "")
+        return cls(document, example.meta["start"], example.meta["end"], example.inputs["text"])
 
     def to_example(self) -> Example:
         """A candidate: its text, and its position, document and source."""
@@ -205,25 +217,34 @@ class Sentence(msgspec.Struct, frozen=True):
 
 @dataclass
 class ChunkResult:
-    """What came of a chunk."""
+    """What came of a chunk, as the lines to write: encoding them is work that need not be in order."""
 
-    kept: list[Sentence]
-    removed: list[Removed]
+    kept: list[bytes]
+    removed: list[bytes] | None
+    """None where nobody wants them."""
     tally: Tally
+    sentences: int = 0
+    """How many were found, kept or not."""
     signatures: Signatures | None = None
     """Of the kept sentences, where near-duplicates are looked for."""
+
+    def add_removed(self, sentence: Sentence, step: str, why: str) -> None:
+        """Add the line of a removed sentence, where it is wanted."""
+        if self.removed is not None:
+            self.removed.append(encode_json(sentence.to_removed(step, why)) + b"\n")
 
     def drop(self, step: str, reasons: Sequence[str]) -> None:
         """Take out the kept sentences that have a reason to go."""
         if not any(reasons):
             return
         kept = []
-        for sentence, why in zip(self.kept, reasons, strict=True):
+        for line, why in zip(self.kept, reasons, strict=True):
             if why:
-                self.removed.append(sentence.to_removed(step, why))
+                sentence = Sentence.from_line(line)
+                self.add_removed(sentence, step, why)
                 self.tally.count_removal(step, sentence.text)
             else:
-                kept.append(sentence)
+                kept.append(line)
         self.kept = kept
         if self.signatures is not None:
             stays = [not why for why in reasons]
@@ -231,20 +252,24 @@ class ChunkResult:
             self.signatures = Signatures(values[stays], bands[stays])
 
 
-def clean_chunk(chunk: list[Document], steps: tuple[str, ...], settings: Settings) -> ChunkResult:
+def clean_chunk(
+    chunk: list[Document], steps: tuple[str, ...], settings: Settings, *, writes_removed: bool
+) -> ChunkResult:
     """Run the early ones of the named steps over a chunk."""
     cleaner = Cleaner(choose_steps(steps), settings)
-    result = ChunkResult([], [], cleaner.tally)
+    result = ChunkResult([], [] if writes_removed else None, cleaner.tally)
+    texts = []
     for document in chunk:
-        bare = document._replace(text="")  # the sentences hold what is needed of it
         for passage in cleaner.clean(document.text):
+            result.sentences += 1
             if isinstance(passage, Rejection):
-                sentence = Sentence.of(bare, passage.passage)
-                result.removed.append(sentence.to_removed(passage.step, passage.why))
+                sentence = Sentence.of(document, passage.passage)
+                result.add_removed(sentence, passage.step, passage.why)
             else:
-                result.kept.append(Sentence.of(bare, passage))
+                texts.append(passage.text)
+                result.kept.append(encode_json(Sentence.of(document, passage).to_example()) + b"\n")
     if "duplicates" in steps:
-        result.signatures = compute_signatures([sentence.text for sentence in result.kept])
+        result.signatures = compute_signatures(texts)
     return result
 
 
@@ -278,7 +303,7 @@ def drop_toxic(
     """The results without toxic sentences; the scorer gets the sentences of several at a time."""
 
     def score(batch: list[ChunkResult]) -> Iterator[ChunkResult]:
-        texts = [sentence.text for result in batch for sentence in result.kept]
+        texts = [Sentence.from_line(line).text for result in batch for line in result.kept]
         reasons = iter(find_toxic(texts, scorer, threshold) if texts else [])
         for result in batch:
             result.drop("toxicity", [next(reasons) for _ in result.kept])
@@ -314,13 +339,11 @@ class _Output:
     def write(self, result: ChunkResult) -> None:
         """Write the result of a chunk and add its counts."""
         self._tally.add(result.tally)
-        self.sentences += len(result.kept) + len(result.removed)
+        self.sentences += result.sentences
         self.kept += len(result.kept)
-        lines = (encode_json(sentence.to_example()) + b"\n" for sentence in result.kept)
-        self._kept_stream.write(b"".join(lines))
-        if self._removed_stream is not None:
-            lines = (encode_json(removed) + b"\n" for removed in result.removed)
-            self._removed_stream.write(b"".join(lines))
+        self._kept_stream.writelines(result.kept)
+        if self._removed_stream is not None and result.removed:
+            self._removed_stream.writelines(result.removed)
 
     def report(
         self, steps: Sequence[Step], language: str, files: Sequence[SourceFile]
