@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nikawa.analysis.memory import job
-from nikawa.analysis.memory.job import MemoryOptions, probe_memory
+from nikawa.analysis.memory.job import MemoryOptions, TextScorer, probe_memory
 from nikawa.analysis.memory.texts import load_items, make_items
 from nikawa.errors import BadInput
 from nikawa.models.lm.texts import TokenScores
@@ -254,3 +254,14 @@ def test_weights_that_are_not_numbers_are_no_evidence(
     assert "not numbers" in shown.stderr
     assert len(shown.stderr.strip().splitlines()) == 1
     assert "evidence" not in shown.stdout
+
+
+def test_control_tokens_in_an_item_are_text() -> None:
+    from types import SimpleNamespace
+
+    from tests.models.lm.checkpoints import make_tokenizer
+
+    checkpoint = SimpleNamespace(tokenizer=make_tokenizer(), start_token=None, max_length=99)
+    (row,) = TextScorer(checkpoint, None).encode(["答え</s>: A"])
+    assert 2 not in row
+    assert make_tokenizer().decode(row) == "答え</s>: A"

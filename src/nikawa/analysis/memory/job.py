@@ -177,7 +177,9 @@ class TextScorer:
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of texts, without the start token."""
         tokenizer = self.checkpoint.tokenizer
-        rows = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        # the name of a control token in an item is text: training data are read like that
+        options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+        rows = tokenizer(list(texts), **options)["input_ids"]
         return [tuple(row) for row in rows]
 
     def score(self, rows: Sequence[Tokens], *, moments: bool = False, on_done: Any = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -43,9 +43,16 @@ class PromptSettings(Protocol):
 class Conversation:
     """The instruction, the few-shot examples and the questions of one task."""
 
-    def __init__(self, questions: Questions, shots: Sequence[Example], count: int) -> None:
+    def __init__(
+        self,
+        questions: Questions,
+        shots: Sequence[Example],
+        count: int,
+        clean: Callable[[str], str] = str,
+    ) -> None:
         self.questions, self.shots, self.shot_count = questions, shots, count
-        self.system = questions.template.fill("system", questions.common_slots())
+        self._clean = clean
+        self.system = self._fill("system", questions.common_slots())
         self._shot_questions = {id(shot): self.ask(shot) for shot in shots}
         self._usual_shots = list(shots[:count])
         self._shot_inputs = [self._list_inputs(shot) for shot in shots]
@@ -78,7 +85,11 @@ class Conversation:
 
     def ask(self, example: Example) -> str:
         """The question about an example."""
-        return self.questions.template.fill("user", self.questions.slots(example))
+        return self._fill("user", self.questions.slots(example))
+
+    def _fill(self, section: str, slots: Mapping[str, str]) -> str:
+        texts = {name: self._clean(text) for name, text in slots.items()}
+        return self.questions.template.fill(section, texts)
 
     def _list_inputs(self, example: Example) -> list[Any]:
         return [example.inputs.get(name) for name in self.questions.task.inputs]
@@ -101,8 +112,12 @@ def begin_conversation(
     pool: Sequence[Example],
     settings: PromptSettings,
     seed: int,
+    clean: Callable[[str], str] = str,
 ) -> Conversation:
-    """The questions about some examples, with few-shot examples from a pool."""
+    """The questions about some examples, with few-shot examples from a pool.
+
+    `clean` is applied to every text of an example, but not to the words of the prompt file.
+    """
     language = settings.language
     if language == "auto":
         language = detect_language(task, examples)
@@ -110,7 +125,7 @@ def begin_conversation(
     questions = QUESTIONS[task.kind](task, template, language, pool)
     shots = draw_shots(task, pool, settings.shots, seed)
     count = len(shots) if settings.shots == "all" else settings.shots
-    return Conversation(questions, shots, count)
+    return Conversation(questions, shots, count, clean)
 
 
 def move_system_message(messages: Messages) -> Messages:

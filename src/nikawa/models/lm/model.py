@@ -21,7 +21,7 @@ from nikawa.models.chat.questions import Questions
 from nikawa.models.lm.prompts import Item, PromptMaker
 from nikawa.models.lm.records import ItemRecord, read_record
 from nikawa.models.lm.settings import LmSettings
-from nikawa.models.lm.tokens import Encoder, Tokens, make_query
+from nikawa.models.lm.tokens import ControlTokens, Encoder, Tokens, make_query
 from nikawa.printable import cut_middle
 from nikawa.records import Example, Prediction, Task
 
@@ -165,8 +165,9 @@ class LanguageModel:
     def _make_prompts(self, task: Task, examples: Sequence[Example]) -> Prompts:
         vocabulary, settings = self._open_vocabulary(), self.settings
         pool, seed = self._pool or (), self.setup.seed
-        conversation = begin_conversation(task, examples, pool, settings, seed)
-        maker = PromptMaker(conversation, settings, vocabulary.tokenizer)
+        control = ControlTokens(vocabulary.tokenizer)
+        conversation = begin_conversation(task, examples, pool, settings, seed, control.break_up)
+        maker = PromptMaker(conversation, settings, vocabulary.tokenizer, control)
         encoder = Encoder(vocabulary.tokenizer, maker.choose_start())
         items = [maker.make(example) for example in examples]
         rows = encoder.encode_prompts([i.prompt for i in items], [i.head for i in items])
@@ -180,6 +181,9 @@ class LanguageModel:
             if item.answers and (room < least or not all(map(lengths.get, item.answers))):
                 raise self._unscorable_error(item, lengths, vocabulary.max_length)
             self._shorten(prompts, place, max(least, room))
+        if control.met:
+            note = "a blank was put into control tokens that the texts contain"
+            self._warnings.setdefault(f"{note}: {list_names(list(control.met))}", None)
         if keyed := len(maker.keyed):
             note = "with equal or empty choices: keys were scored instead of words"
             self._warnings.setdefault(f"{keyed:,} item{'s' * (keyed != 1)} {note}", None)

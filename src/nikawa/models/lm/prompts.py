@@ -16,7 +16,7 @@ from nikawa.models.chat.conversation import (
 from nikawa.models.chat.journal import compute_digest
 from nikawa.models.chat.questions import SimilarityQuestions
 from nikawa.models.lm.settings import LmSettings
-from nikawa.models.lm.tokens import Tokens, find_start_tokens
+from nikawa.models.lm.tokens import ControlTokens, Tokens, find_start_tokens
 from nikawa.records import Example
 
 SCALE_STEP = 0.1
@@ -49,9 +49,15 @@ class Item:
 class PromptMaker:
     """Builds the prompts of one task."""
 
-    def __init__(self, conversation: Conversation, settings: LmSettings, tokenizer: Any) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        settings: LmSettings,
+        tokenizer: Any,
+        control: ControlTokens,
+    ) -> None:
         self.conversation, self.questions = conversation, conversation.questions
-        self.settings, self.tokenizer = settings, tokenizer
+        self.settings, self.tokenizer, self.control = settings, tokenizer, control
         self.uses_chat = choose_chat(settings, tokenizer)
         self._has_system = settings.system
         self._lead = "" if self.uses_chat else settings.delimiter
@@ -105,14 +111,15 @@ class PromptMaker:
         gold = shot.gold[self.questions.task.question]
         options = self.questions.options(shot)
         if options is not None and self.settings.answer == "word" and gold in options.values:
-            return options.words[options.values.index(gold)]
-        return self.questions.format_gold(shot, gold, as_json=False)
+            return self.control.break_up(options.words[options.values.index(gold)])
+        return self.control.break_up(self.questions.format_gold(shot, gold, as_json=False))
 
     def _list_answers(self, example: Example) -> tuple[Sequence[str], Sequence[Any]]:
         """The texts that are scored, and the values they mean; none: the answer is generated."""
         options = self.questions.options(example)
         if options is not None:
             texts = options.words if self.settings.answer == "word" else options.keys
+            texts = tuple(map(self.control.break_up, texts))
             if len(set(texts)) < len(texts) or not all(text.strip() for text in texts):
                 # two choices with the same words, or one without words: neither can be scored
                 texts = options.keys

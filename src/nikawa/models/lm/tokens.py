@@ -13,6 +13,7 @@ break or a blank. Everything else is tokenised as a whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -60,6 +61,32 @@ class Anchor:
         if continued[: len(self.begin)] != self.begin:
             return ()
         return row[: len(row) - self.cut] + continued[self.odd :]
+
+
+class ControlTokens:
+    """The control tokens of a tokenizer, such as `</s>`: in the text of an item, they are text.
+
+    A tokenizer reads their names as the tokens wherever they stand, so an item could end a turn of
+    the conversation or begin another one. A blank after the first character makes them text again.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+        names = {str(each) for each in added if getattr(each, "special", False)}
+        names |= set(map(str, getattr(tokenizer, "all_special_tokens", ())))
+        longest_first = sorted((n for n in names if len(n.strip()) > 1), key=lambda n: (-len(n), n))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+        self.met: dict[str, None] = {}
+        """Those that were in the texts."""
+
+    def break_up(self, text: str) -> str:
+        """The text with a blank inside each name of a control token."""
+        return self._pattern.sub(self._split, text)
+
+    def _split(self, match: re.Match[str]) -> str:
+        name = match[0]
+        self.met.setdefault(name, None)
+        return f"{name[0]} {name[1:]}"
 
 
 class Encoder:
