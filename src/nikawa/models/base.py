@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 import msgspec
 
@@ -159,10 +168,11 @@ def read_settings(kind: type[S], setup: Setup) -> S:
         reason, _, place = str(problem).partition(" - at `$.")
         name = place.rstrip("`")
         what = f"{name}: {reason[:1].lower()}{reason[1:]}" if name else reason
-        raise BadInput(
-            f"a setting is invalid: {what}",
-            cure="run `nikawa run models` to see the settings and their defaults",
-        ) from None
+        hint = get_type_hints(kind).get(name)
+        cure = "run `nikawa run models` to see the settings and their defaults"
+        if get_origin(hint) is Literal:
+            cure = f"use one of: {', '.join(map(str, get_args(hint)))}"
+        raise BadInput(f"a setting is invalid: {what}", cure=cure) from None
 
 
 class Diverged(BadInput):

@@ -142,6 +142,8 @@ def test_a_bad_setting_is_one_line(nikawa: Nikawa, tiny: Path, tmp_path: Path) -
         )
         assert ran.returncode == 2, word
         assert len(ran.stderr.splitlines()) == 1
+        if word == "normalise=mean":
+            assert "use one of: sum, token, character, pmi" in ran.stderr
     listed = nikawa("run", "models", "--json")
     (row,) = [row for row in json.loads(listed.stdout) if row["model"].startswith("lm")]
     assert row["settings"]["normalise"] == "sum"

@@ -66,8 +66,8 @@ class Anchor:
 class ControlTokens:
     """The control tokens of a tokenizer, such as `</s>`: in the text of an item, they are text.
 
-    A tokenizer reads their names as the tokens wherever they stand, so an item could end a turn of
-    the conversation or begin another one. A blank after the first character makes them text again.
+    A tokenizer reads such a name as the token wherever it is, so an item could end a turn of the
+    conversation or begin another one. A blank after the first character makes them text again.
     """
 
     def __init__(self, tokenizer: Any) -> None:
