@@ -163,6 +163,17 @@ def test_runs_and_models_are_listed(tmp_path: Path) -> None:
     assert models["baseline"]["settings"] == {"model": ""}
 
 
+def test_runs_that_look_alike_are_listed_with_what_differs(tmp_path: Path) -> None:
+    model = ("--model", "char-linear", "--tasks", "mini-ja-nli", "--out", str(tmp_path))
+    call(*model, "--set", "longest=2")
+    call(*model, "--set", "longest=1")
+    rows = json.loads(call("list", "--out", str(tmp_path), "--json").stdout)
+    assert sorted(row["differs"]["settings.longest"] for row in rows) == [1, 2]
+    shown = call("list", "--out", str(tmp_path)).stdout
+    assert "longest=1" in shown
+    assert "longest=2" in shown
+
+
 def test_removing_asks_for_a_yes(tmp_path: Path) -> None:
     call(*MINI, "--out", str(tmp_path))
     (path,) = tmp_path.iterdir()

@@ -711,11 +711,30 @@ def format_unanswered(cells: Sequence[RunCell]) -> list[str]:
     ]
 
 
+def format_differences(differs: Mapping[str, Any]) -> str:
+    """Format what tells a run from others like it.
+
+    >>> format_differences({"settings.dtype": "float32", "data.llama": "file 0123456789abcdef"})
+    'dtype=float32, llama: file 01234567'
+    """
+    words = []
+    for name, value in differs.items():
+        part, _, key = name.partition(".")
+        if part == "settings":
+            words.append(f"{key}={value}")
+        elif part == "data":
+            version, _, digest = f"{value}".rpartition(" ")
+            words.append(f"{key}: {version} {digest[:8]}")
+        else:
+            words.append(f"{name}={value}")
+    return ", ".join(words)
+
+
 def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
     """Print one line per run."""
     from nikawa.metrics.units import describe_conversion, format_score
 
-    columns = (
+    columns: tuple[str, ...] = (
         "run",
         "task",
         "model",
@@ -727,6 +746,9 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
         "score",
         "protocol",
     )
+    has_differences = any(r.differs for r in rows)
+    if has_differences:
+        columns = (*columns, "differs in")
     shown = [
         (
             r.run.rpartition("--")[2],
@@ -743,6 +765,7 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
             r.metric,
             "" if r.value is None else format_score(r.value, r.metric, r.unit or "percent", table),
             r.protocol,
+            *([format_differences(r.differs or {})] if has_differences else []),
         )
         for r in rows
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,9 @@ class ListedRun(Record, frozen=True, kw_only=True):
     """The reason for a missing number, if too few answers could be read."""
     protocol: str = ""
     finished: str = ""
+    differs: Mapping[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    """What tells it from other runs of the list that have the same task, model, variation, stage and
+    seed, such as a setting or the digest of a checkpoint; absent if there is none."""
 
 
 class Changed(Record, frozen=True, kw_only=True):
@@ -87,13 +91,37 @@ class RunDiff(Record, frozen=True, kw_only=True):
 
 def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[ListedRun]:
     """Every run below a folder, or those of a task or a model."""
-    rows = [describe_run(run) for run in stored_runs(out, broken=True)]
+    runs = {run.path.name: run for run in stored_runs(out, broken=True)}
+    rows = [describe_run(run) for run in runs.values()]
     if task is not None:
         rows = [row for row in rows if row.task == task]
     if model is not None:
         rows = [row for row in rows if row.model == model]
-    key = attrgetter("task", "model", "variation", "stage", "seed", "run")
-    return sorted(rows, key=key)
+    is_alike = attrgetter("task", "model", "variation", "stage", "seed")
+    rows = sorted(rows, key=attrgetter("task", "model", "variation", "stage", "seed", "run"))
+    listed = []
+    for _, group in groupby(rows, key=is_alike):
+        alike = list(group)
+        readable = [row for row in alike if row.model and row.state != "broken"]
+        differs = _find_differences([runs[row.run] for row in readable])
+        for row in alike:
+            own = differs.get(row.run)
+            listed.append(msgspec.structs.replace(row, differs=own) if own else row)
+    return listed
+
+
+def _find_differences(runs: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
+    """What defines each of these runs and is not the same for all of them."""
+    if len(runs) < 2:
+        return {}
+    facts = {run.path.name: dict(_flat("", msgspec.to_builtins(run.spec))) for run in runs}
+    names = dict.fromkeys(name for each in facts.values() for name in each)
+    differing = [
+        name for name in names if len({repr(each.get(name)) for each in facts.values()}) > 1
+    ]
+    return {
+        run: {name: each[name] for name in differing if name in each} for run, each in facts.items()
+    }
 
 
 def describe_run(run: StoredRun) -> ListedRun:
