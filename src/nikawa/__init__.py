@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nikawa.api import report as report
     from nikawa.api import run as run
     from nikawa.api import score as score
+    from nikawa.api import score_many as score_many
     from nikawa.api import score_versions as score_versions
     from nikawa.api import split as split
     from nikawa.api import tag as tag
@@ -74,6 +75,7 @@ _FUNCTIONS = (
     "report",
     "run",
     "score",
+    "score_many",
     "score_versions",
     "split",
     "tag",

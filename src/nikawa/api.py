@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nikawa.reporting.job import ReportOptions, ReportResult
     from nikawa.runs.job import RunOptions, RunReport
     from nikawa.scoring.compare import Comparison
+    from nikawa.scoring.many import ScoredFile, ScoredFiles
     from nikawa.scoring.score import ScoreOptions, ScoreResult, VersionReport
     from nikawa.splitting.job import SplitOptions, SplitReport
     from nikawa.tagging.job import TagOptions, TagReport
@@ -291,6 +292,70 @@ def score(
         path = files.answers(answers)
         result = score(name, path, split=split, data=data, options=with_keys(chosen, keys))
         return title_task(result, files)
+
+
+@check_arguments
+def score_many(
+    task: Any,
+    answers: Iterable[Any],
+    *,
+    split: str | None = None,
+    data: Path | None = None,
+    options: ScoreOptions | None = None,
+    keys: Path | None = None,
+    by: str | Iterable[str] | None = None,
+    partial: bool | None = None,
+    metrics: str | Iterable[str] | None = None,
+    form: str | None = None,
+    hidden: bool | None = None,
+    workers: int | None = None,
+    executor: str | None = None,
+    address: str | None = None,
+) -> ScoredFiles:
+    """Score many files of answers to one task, each as `score` does, in several processes or on a cluster.
+
+    `answers` is a list of paths, or of answers as `score` takes them. The result has one row per file in their order: its report,
+    or in `problem` what is wrong with it; the other files are scored all the same.
+
+    >>> result = score_many("mini-ja-nli", [{"nli-019": "neutral"}], partial=True)
+    >>> result.files[0].report.answered
+    1
+    """
+    from msgspec.structs import replace as replace_record
+
+    from nikawa.scoring.many import Place, score_many
+    from nikawa.scoring.score import ScoreOptions, with_keys
+
+    with open_call("score_many", ScoreOptions, options) as files:
+        name = files.task(task, data)
+        chosen = set_options(
+            options,
+            ScoreOptions,
+            by=as_names(by),
+            partial=partial,
+            metrics=as_names(metrics),
+            form=form,
+            hidden=hidden,
+        )
+        place = Place(workers=workers or 1, executor=executor or "", address=address or "")
+        paths = [files.answers(each) for each in answers]
+        scored = score_many(
+            name, paths, split=split, data=data, options=with_keys(chosen, keys), place=place
+        )
+        titled = (_title_file(file, files) for file in scored.files)
+        return replace_record(scored, files=tuple(titled))
+
+
+def _title_file(file: ScoredFile, files: CallFiles) -> ScoredFile:
+    """Replace the temporary paths of answers and datasets in memory by their names."""
+    from msgspec.structs import replace as replace_record
+
+    title = files.title(file.file)
+    problem = file.problem.replace(file.file, title)
+    if file.report is not None:
+        task = files.title(file.report.task)
+        file = replace_record(file, report=replace_record(file.report, task=task))
+    return replace_record(file, file=title, problem=problem)
 
 
 def title_task(result: ScoreResult, files: CallFiles) -> ScoreResult:

@@ -23,6 +23,7 @@ from nikawa.perturbation import job as perturbation_job
 from nikawa.perturbation.job import PerturbOptions, perturb
 from nikawa.pretrain import packing
 from nikawa.pretrain.job import PretrainOptions, pretrain
+from nikawa.scoring.many import Place, score_many
 from nikawa.tagging.job import TagOptions, tag
 
 Stage = Callable[[Path, dict[str, Any]], object]
@@ -86,6 +87,12 @@ def probe_dataset(_out: Path, place: dict[str, Any]) -> object:
     return probe_artifacts("mine", options=ProbeOptions(**place)).report
 
 
+def score_files(_out: Path, place: dict[str, Any]) -> object:
+    scored = score_many("mine:dev", [Path("answers.jsonl"), Path("no.jsonl")], place=Place(**place))
+    assert [bool(file.report) for file in scored.files] == [True, False]
+    return scored
+
+
 def pretrain_text(out: Path, place: dict[str, Any]) -> object:
     options = PretrainOptions(
         language="ja",
@@ -116,6 +123,7 @@ STAGES = (
     pair_sentences,
     pair_globally,
     probe_dataset,
+    score_files,
     pretrain_text,
 )
 

@@ -1,13 +1,13 @@
 """`nikawa score`: the official scores of any file of answers, with confidence intervals.
 
 The file of answers may come from any tool; its content determines its form and the split.
-`--versions` scores against every published version of the dataset. `--per-item` writes the details
+Several files give one table with a row for each. `--versions` scores against every published version of the dataset. `--per-item` writes the details
 of each item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,10 +17,13 @@ import typer
 from nikawa import api
 from nikawa.cli.terminal.options import (
     AnsweredSplit,
+    ClusterAddress,
     Data,
+    ExecutorName,
     Extract,
     Json,
     LabelKeysFile,
+    Processes,
     Quiet,
     ShowReading,
     TableStyle,
@@ -33,6 +36,7 @@ from nikawa.cli.terminal.output import (
     echo,
     format_count,
     format_data_cell,
+    print_json,
     print_readings,
     print_rendered,
     print_result,
@@ -40,13 +44,14 @@ from nikawa.cli.terminal.output import (
     status,
 )
 from nikawa.errors import BadInput
-from nikawa.io.remote import to_path
+from nikawa.io.remote import expand_patterns, to_path
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.metrics.units import TableUnit
     from nikawa.records import Score
-    from nikawa.scoring.score import ScoreReport, VersionReport
+    from nikawa.scoring.many import Place, ScoredFiles
+    from nikawa.scoring.score import ScoreOptions, ScoreReport, VersionReport
 
 PANEL = "Evaluate"
 EXAMPLE = "Example: nikawa score jsquad answers.jsonl --by article"
@@ -66,8 +71,10 @@ def score(
         ),
     ],
     answers: Annotated[
-        Path,
-        typer.Argument(help="A file or folder of answers from any tool (see docs/answers.md)."),
+        list[Path],
+        typer.Argument(
+            help="A file or folder of answers from any tool (see docs/answers.md). Several give a table with a row for each."
+        ),
     ],
     split: AnsweredSplit = None,
     by: Annotated[
@@ -117,6 +124,9 @@ def score(
     ] = False,
     keys: LabelKeysFile = None,
     data: Data = None,
+    workers: Processes = 1,
+    executor: ExecutorName = "",
+    address: ClusterAddress = "",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -124,6 +134,7 @@ def score(
     from nikawa.io.atomic import atomic_write, private_files, refuse_existing
     from nikawa.io.json import encode_json
     from nikawa.metrics.units import parse_table_unit
+    from nikawa.scoring.many import Place
     from nikawa.scoring.score import ScoreOptions, list_item_details
 
     table = parse_table_unit(unit)
@@ -138,18 +149,44 @@ def score(
         keys=keys,
     )
     warn_of_mode(keys)
+    paths = expand_patterns(answers)
+    if len(paths) > 1:
+        for name, is_given in (
+            ("--versions", versions),
+            ("--per-item", per_item is not None),
+            ("--confusion", confusion),
+            ("--show-reading", show_reading),
+        ):
+            if is_given:
+                raise BadInput(
+                    f"{name} takes one file of answers", cure="score the files one by one"
+                )
+        return _score_many(
+            task,
+            paths,
+            options,
+            Place(workers=workers, executor=executor, address=address),
+            split=split,
+            data=data,
+            show=lambda scored: _show_many(scored, style, table),
+            json=json,
+            quiet=quiet,
+        )
+    if executor or address:
+        raise BadInput("--executor and --address need several files", cure="leave them out")
+    (file,) = paths
     if versions:
         if per_item is not None:
             raise BadInput("--per-item and --versions cannot be combined", cure="pass one of them")
-        with status(f"scoring {answers}", quiet or json):
-            report = api.score_versions(task, answers, split=split, data=data, options=options)
+        with status(f"scoring {file}", quiet or json):
+            report = api.score_versions(task, file, split=split, data=data, options=options)
         return print_result(
             report, lambda r: _show_versions(r, style, confusion, table), json=json, quiet=quiet
         )
     if per_item is not None:
-        refuse_existing(per_item, overwrite, [to_path(answers)])
-    with status(f"scoring {answers}", quiet or json):
-        scored = api.score(task, answers, split=split, data=data, options=options)
+        refuse_existing(per_item, overwrite, [to_path(file)])
+    with status(f"scoring {file}", quiet or json):
+        scored = api.score(task, file, split=split, data=data, options=options)
     if per_item is not None:
         with (
             private_files(hidden),
@@ -163,6 +200,81 @@ def score(
         json=json,
         quiet=quiet,
     )
+    return None
+
+
+def _score_many(
+    task: str,
+    answers: Sequence[Path],
+    options: ScoreOptions,
+    place: Place,
+    *,
+    split: str | None,
+    data: Path | None,
+    show: Callable[[ScoredFiles], None],
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Score several files and print a table; what is wrong with a file is one line on stderr, and the status is then 2."""
+    with status(f"scoring {format_count(len(answers), 'file')}", quiet or json):
+        scored = api.score_many(
+            task,
+            answers,
+            split=split,
+            data=data,
+            options=options,
+            workers=place.workers,
+            executor=place.executor,
+            address=place.address,
+        )
+    if json:
+        print_json(scored.files)
+    elif not quiet and any(file.report for file in scored.files):
+        show(scored)
+    problems = [file.problem for file in scored.files if file.problem]
+    for problem in problems:
+        echo(f"error: {problem}", err=True)
+    if problems:
+        raise typer.Exit(2)
+
+
+def _show_many(scored: ScoredFiles, style: str | None, table: TableUnit) -> None:
+    """Print a row for each file, or for each slice of each file, and a column for each metric."""
+    from nikawa.metrics.units import CONVERTED, format_score, is_converted, value_in_table
+
+    reports = [(file.file, file.report) for file in scored.files if file.report is not None]
+    every = [score for _, report in reports for score in report.scores]
+    modes = {
+        name: {s.mode for s in every if s.metric == name} for name in [s.metric for s in every]
+    }
+    kinds = list(dict.fromkeys((s.metric, s.mode) for s in every))
+    names = [f"{name} ({mode})" if len(modes[name]) > 1 else name for name, mode in kinds]
+    rows = []
+    for file, report in reports:
+        for where in dict.fromkeys(score.where for score in report.scores):
+            found = {(s.metric, s.mode): s for s in report.scores if s.where == where}
+            cells = []
+            for kind in kinds:
+                s = found.get(kind)
+                if s is None:
+                    cells.append("")
+                elif style == "csv":
+                    cells.append(format_data_cell(value_in_table(s.value, s.metric, s.unit, table)))
+                else:
+                    cells.append(format_score(s.value, s.metric, s.unit, table))
+            split = f"{report.split} {report.version}"
+            sizes = (str(max(s.n for s in found.values())), str(report.unparsed))
+            rows.append((file, split, where or "all", *sizes, *cells))
+    columns: tuple[str, ...] = ("file", "split", "where", "n", "unreadable", *names)
+    if not any(score.where for score in every):
+        columns = columns[:2] + columns[3:]
+        rows = [row[:2] + row[3:] for row in rows]
+    numbers = ("n", "unreadable", *names)
+    if style is not None:
+        return print_rendered(columns, rows, style, numbers=numbers)
+    print_table(columns, rows, numbers=numbers)
+    if any(is_converted(s.metric, s.unit, table) for s in every):
+        echo(CONVERTED)
     return None
 
 

@@ -520,6 +520,15 @@ def list_inputs(paths: Sequence[Path]) -> list[Path]:
     return listed
 
 
+def expand_patterns(paths: Sequence[Path]) -> list[Path]:
+    """Replace each address with a pattern by its files; an address of a folder stays, for it may be one system's answers."""
+    expanded: list[Path] = []
+    for path in map(to_path, paths):
+        has_pattern = isinstance(path, RemotePath) and _PATTERN.search(str(path._plain))
+        expanded.extend(list_inputs([path]) if has_pattern else [path])
+    return expanded
+
+
 def open_system(path: RemotePath) -> tuple[Any, str]:
     """Return the file system of an address, and the place in it.
 

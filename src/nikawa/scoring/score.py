@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -206,6 +206,54 @@ def score(
     `ScoreOptions.partial`) and if no answer can be read.
     """
     options = options or ScoreOptions()
+    read = read_answers(name, answers, split, data, version, options)
+    return finish_score(read, compute_scores(read.to_work(options)), options)
+
+
+class ComputedScores(NamedTuple):
+    """What is computed from answers that were read."""
+
+    scores: list[Score]
+    confusion: dict[str, dict[str, int]]
+
+
+class ScoreWork(NamedTuple):
+    """What `compute_scores` needs; it can be pickled, and reads no file."""
+
+    task: Task
+    path: Path | None
+    examples: tuple[Example, ...]
+    predictions: Mapping[str, Prediction]
+    options: ScoreOptions
+
+
+@dataclass(frozen=True)
+class ReadAnswers:
+    """Answers that were read and matched with the items they are to."""
+
+    task: Task
+    path: Path | None
+    matched: MatchedAnswers
+    hidden: int
+    """Items left out because their labels are hidden."""
+    examples: tuple[Example, ...]
+    """The items to score."""
+
+    def to_work(self, options: ScoreOptions) -> ScoreWork:
+        """What is left to compute."""
+        predictions = self.matched.answers.predictions
+        return ScoreWork(self.task, self.path, self.examples, predictions, options)
+
+
+def read_answers(
+    name: str,
+    answers: Path | AnswerSource,
+    split: str | None,
+    data: Path | None,
+    version: str | None,
+    options: ScoreOptions,
+) -> ReadAnswers:
+    """Read answers, and find the split and the items they are to; see `score`."""
     # With hidden labels: items that have one are counted, and left out below.
     read = options.read or partial(load, data=data, hidden=True)
     keys = None
@@ -229,9 +277,16 @@ def score(
         every = replace(every, examples=sort_as_before(every.examples, keys, every.split))
     matched = every if options.hidden else drop_hidden_items(every, task.dataset)
     refuse_gaps(matched, task, options.partial, source.path)
-    predictions, examples = matched.answers.predictions, matched.examples
+    examples = matched.examples
     if options.partial:
-        examples = tuple(example for example in examples if example.id in predictions)
+        examples = tuple(item for item in examples if item.id in matched.answers.predictions)
+    hidden = len(every.examples) - len(matched.examples)
+    return ReadAnswers(task, source.path, matched, hidden, examples)
+
+
+def compute_scores(work: ScoreWork) -> ComputedScores:
+    """The scores of all items and of each slice, and the confusion of a task with labels."""
+    task, path, examples, predictions, options = work
     scores: list[Score] = []
     for where, part in cut_slices(examples, options.by, task):
         try:
@@ -239,19 +294,25 @@ def score(
         except BadInput as problem:
             if problem.file is not None or type(problem) is not BadInput:
                 raise
-            raise BadInput(problem.what, file=source.path, cure=problem.cure) from None
+            raise BadInput(problem.what, file=path, cure=problem.cure) from None
     counts = {}
     if task.kind in LABELLED_KINDS:
         counts = count_confusion(build_items(task, examples, predictions))
-    hidden = len(every.examples) - len(matched.examples)
+    return ComputedScores(scores, counts)
+
+
+def finish_score(read: ReadAnswers, computed: ComputedScores, options: ScoreOptions) -> ScoreResult:
+    """The result with its report."""
+    task, matched = read.task, read.matched
     report = msgspec.structs.replace(
-        make_report(task, matched, hidden, options.partial, scores, counts),
-        limit=read_run_limit(source.path) or msgspec.UNSET,
+        make_report(task, matched, read.hidden, options.partial, *computed),
+        limit=read_run_limit(read.path) or msgspec.UNSET,
     )
     if options.readings:
         readings = tuple(matched.answers.readings.values())[:MAX_READINGS]
         report = msgspec.structs.replace(report, readings=readings)
-    return ScoreResult(report, task, examples, predictions, options.metrics)
+    predictions = matched.answers.predictions
+    return ScoreResult(report, task, read.examples, predictions, options.metrics)
 
 
 def with_keys(options: ScoreOptions | None, keys: Path | None) -> ScoreOptions | None:
