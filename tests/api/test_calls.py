@@ -235,6 +235,7 @@ def test_every_function_works_twice_after_everything_was_imported(
         "load_task": lambda: nk.load_task("mini-ja-nli", "dev"),
         "read_judgements": lambda: list(nk.read_judgements("mini-ja")),
         "score": lambda: nk.score("mini-ja-nli", gold),
+        "score_many": lambda: nk.score_many("mini-ja-nli", [gold]),
         "compare": lambda: nk.compare({"A": gold, "B": gold}, task="mini-ja-nli", rounds=100),
         "agree": lambda: nk.agree(votes),
         "aggregate": lambda: nk.aggregate(votes, ties="drop"),

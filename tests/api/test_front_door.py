@@ -31,6 +31,7 @@ FUNCTIONS = {
     "report",
     "run",
     "score",
+    "score_many",
     "score_versions",
     "split",
     "tag",

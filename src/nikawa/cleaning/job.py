@@ -221,7 +221,7 @@ class ChunkResult:
 
     kept: list[bytes]
     removed: list[bytes] | None
-    """None where nobody wants them."""
+    """None where they are not written."""
     tally: Tally
     sentences: int = 0
     """How many were found, kept or not."""
