@@ -120,7 +120,7 @@ def _find_differences(runs: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
         name for name in names if len({repr(each.get(name)) for each in facts.values()}) > 1
     ]
     return {
-        run: {name: each[name] for name in differing if name in each} for run, each in facts.items()
+        run: {name: each.get(name, "default") for name in differing} for run, each in facts.items()
     }
 
 
