@@ -14,11 +14,20 @@ from collections.abc import Iterator
 from nikawa.perturbation._particles import Doubt, word_set
 from nikawa.perturbation.base import Tokens
 from nikawa.perturbation.phrases_ja import STOPS, TIME_COUNTERS, Analysis, is_time_noun
-from nikawa.perturbation.words_ja import RESULTS, acts, is_person, takes_object
+from nikawa.perturbation.words_ja import (
+    PERSONAL_NOUNS,
+    PERSONAL_VERBS,
+    RESULTS,
+    acts,
+    find_potential_base,
+    is_person,
+    takes_object,
+)
 from nikawa.text import Token
 
 ADVERBIAL_TOPIC = "the topic is an adverbial (通常は)"
 OBJECT_TOPIC = "the topic may be the object of the predicate"
+CHANCE = "the topic may be a place or a thing with which a person can do it"
 EMPHASIS = "the particle is inside the predicate (当惑もした)"
 TWO_TOPICS = "another topic is right before the topic"
 REQUEST = "the topic may not be the subject of a request or an offer"
@@ -53,6 +62,8 @@ _PLACES = word_set(
     "建物 部屋 家 店 公園 神社 辺り"
 )
 """Topics after which a noun with で is mostly a predicate: ここは坂の町で."""
+_VENUES = word_set("店 当店 ホテル 旅館 劇場")
+"""Groups that are also places: この店は靴を選べる."""
 _SPEAKING = word_set("言う 云う 話す 語る 待つ 頼む 断る 思う")
 """Verbs whose subject is a person, though their object is often left out."""
 
@@ -122,6 +133,27 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
         yield Doubt(OBJECT_TOPIC, 0.8 if is_actor else 0.2)  # 入力は非表示にします
     if not has_object:
         yield from find_object_doubts(tokens[phrases[g].first : phrases[g].end], is_actor)
+    is_host = not is_actor or noun.surface in _VENUES
+    if phrases[m].mark == "を" and is_host and is_chance(tokens[phrases[g].first :]):
+        yield Doubt(CHANCE, 0.3)
+
+
+def is_chance(predicate: Tokens) -> bool:
+    """Whether a predicate says what a person can see, choose or use: 一望できる, 楽しめる, 選べます.
+
+    With a topic that is no person, nobody is named who can.
+    """
+    for i, token in enumerate(predicate):
+        if find_potential_base(token.base) in PERSONAL_VERBS:
+            return True
+        if token.base in PERSONAL_VERBS or token.surface in PERSONAL_NOUNS:
+            following = [other.base for other in predicate[i + 1 : i + 5]]
+            is_able = following[:1] in (["できる"], ["られる"])
+            return is_able or following[:4] in (
+                ["こと", "が", "できる"],
+                ["する", "こと", "が", "できる"],
+            )
+    return False
 
 
 def is_passive(predicate: Tokens) -> bool:
@@ -444,6 +476,9 @@ def find_copula_doubts(sentence: Analysis, k: int, m: int, after: Token) -> Iter
     is_area = noun.surface in _AREAS or "地域" in noun.pos[1:4]
     if not is_topic or is_area:
         return
+    follows_topic = k > 0 and phrases[k - 1].mark == "は" and not phrases[k - 1].comma
+    if phrases[k].mark == "も" and follows_topic and not acts(tokens[phrases[k].last - 1]):
+        yield Doubt(COPULA, 0.4)  # この店は値段も手ごろで
     if tokens[phrases[k].last - 1].surface in _PLACES:
         yield Doubt(COPULA, 0.4)
     following = tokens[phrases[m].end + 1 : phrases[m].end + 2]
@@ -464,6 +499,8 @@ def closes_clause(sentence: Analysis, i: int, m: int) -> bool:
         return False
     # … とみられる, と言われている: hearsay about the same clause.
     words = [token.base for token in tokens[phrases[i + 1].first : phrases[i + 1].end]]
+    if tokens[phrases[i].last - 1].surface in ("もの", "こと") and words[0] == "する":
+        return False  # 提出するものとする: the longer predicate of a rule
     is_hearsay = words in (["いう"], ["云う"]) or bool({"れる", "られる"} & set(words))
     return not (words[0] in _HEARSAY and is_hearsay)
 

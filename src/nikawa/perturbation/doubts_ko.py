@@ -14,12 +14,19 @@ from collections.abc import Iterator
 from nikawa.perturbation._particles import Doubt, word_set
 from nikawa.perturbation.base import Tokens
 from nikawa.perturbation.phrases_ko import MAX_PHRASES, TIMES, Analysis
-from nikawa.perturbation.words_ko import acts, is_person, takes_object
+from nikawa.perturbation.words_ko import (
+    PERSONAL_NOUNS,
+    PERSONAL_VERBS,
+    acts,
+    is_person,
+    takes_object,
+)
 
 ADVERBIAL_TOPIC = "the topic is an adverbial (평소는)"
 OBJECT_TOPIC = "the topic may be the object of the predicate"
 TWO_TOPICS = "another topic is right before the topic"
 REQUEST = "the topic may not be the subject of a request"
+CHANCE = "the topic may be a place or a thing with which a person can do it"
 MAIN_CLAUSE = "the topic may belong to the main clause"
 QUOTATION = "the second phrase belongs to a quotation or a noun clause"
 BETWEEN = "an adverbial is between them"
@@ -111,12 +118,32 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
     predicate = tokens[phrases[g].first : phrases[g].end]
     if not is_actor and any(token.form in _LOOKING_UP for token in predicate):
         yield Doubt(OBJECT_TOPIC, 0.2)  # 자세한 내용은 설명서를 참고한다
+    is_host = not is_actor or noun.form in _VENUES
+    following = tokens[phrases[g].first : phrases[g].end + 3]
+    if phrases[m].mark == "eul" and is_host and is_chance(following):
+        yield Doubt(CHANCE, 0.3)
     if lacks_object(sentence, k, g):
         yield Doubt(OBJECT_TOPIC, 0.8 if is_actor else 0.2)
 
 
+_VENUES = word_set("호텔 매장 가게 극장 식당")
+"""Groups that are also places: 이 가게는 신발을 고를 수 있다."""
 _LOOKING_UP = word_set("참고 참조 확인 문의")
 """What a reader does about a topic: 자세한 내용은 설명서를 참고한다."""
+
+
+def is_chance(predicate: Tokens) -> bool:
+    """Whether a predicate says what a person can see, choose or use: 볼 수 있다, 이용할 수 있다.
+
+    With a topic that is no person, nobody is named who can.
+    """
+    forms = [token.form for token in predicate]
+    if "수" not in forms or "있" not in forms[forms.index("수") :]:
+        return False
+    before = predicate[: forms.index("수")]
+    verbs = {token.form for token in before if token.pos[0] == "VV"}
+    is_action = any(token.pos[0] == "XSV" and token.form == "하" for token in before)
+    return bool(verbs & PERSONAL_VERBS) or (is_action and bool(set(forms) & PERSONAL_NOUNS))
 
 
 def lacks_object(sentence: Analysis, k: int, g: int) -> bool:

@@ -401,6 +401,9 @@ class Analysis:
             return after.end - after.first > 1 and self.tokens[after.first + 1].pos[0] == "助動詞"
         if noun.pos[1] not in ("非自立", "特殊"):
             return False
+        following = self.tokens[after.first + 1 : after.first + 3]
+        if noun.surface == "もの" and [token.base for token in following] == ["と", "する"]:
+            return True  # 提出するものとする
         is_linked = after.end - after.first > 1 and self.tokens[after.first + 1].surface == "な"
         if noun.surface in ("よう", "そう", "みたい") and is_linked:
             return False  # 撫でるような媚
