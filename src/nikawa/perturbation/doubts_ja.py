@@ -141,7 +141,7 @@ def find_topic_doubts(sentence: Analysis, k: int, m: int) -> Iterator[Doubt]:
 def is_chance(predicate: Tokens) -> bool:
     """Whether a predicate says what a person can see, choose or use: 一望できる, 楽しめる, 選べます.
 
-    With a topic that is no person, nobody is named who can.
+    With a topic that is no person, the person who can is not named.
     """
     for i, token in enumerate(predicate):
         if find_potential_base(token.base) in PERSONAL_VERBS:

@@ -135,7 +135,7 @@ _LOOKING_UP = word_set("참고 참조 확인 문의")
 def is_chance(predicate: Tokens) -> bool:
     """Whether a predicate says what a person can see, choose or use: 볼 수 있다, 이용할 수 있다.
 
-    With a topic that is no person, nobody is named who can.
+    With a topic that is no person, the person who can is not named.
     """
     forms = [token.form for token in predicate]
     if "수" not in forms or "있" not in forms[forms.index("수") :]:
@@ -320,6 +320,10 @@ _SPANS = word_set(
 _SPANS_OF_DAYS = word_set(
     "하루 이틀 사흘 나흘 닷새 엿새 이레 여드레 열흘 보름 일주일 한나절 반나절 며칠"
 )
+_EVENTS = word_set(
+    "경기 회의 수업 근무 여행 운전 이동 작업 방학 훈련 촬영 통화 휴가 식사 공연 비행 임신 재학 재임 대회 연습 행사 시합 산책 출장 조사 수술 목욕 등산"
+)
+"""What goes on for a time; with 중 an adverbial."""
 _YEARLY = word_set(
     "실적 매출 예산 목표 계획 전망 성장률 물가 수출 수입 대회 시즌 행사 성과 수능 추석 설 봄 여름 가을 겨울 상반기 하반기 초 말 임금 연봉"
 )
@@ -426,7 +430,19 @@ def opens_with_time(tokens: Tokens, first: int, end: int) -> bool:
     if any(tokens[n].form in ("이후", "이전", "이래") for n in range(first, end - 1)):
         return True  # 첫 우승 이후 리그에서
     for n in range(first + 1, min(end - 1, first + 6)):  # 14세 때 고향에서, 이 기간 동안 성장을
-        is_span = tokens[n].form in ("때", "동안", "당시", "무렵", "내내", "간")
+        is_span = tokens[n].form in (
+            "때",
+            "동안",
+            "당시",
+            "무렵",
+            "내내",
+            "간",
+            "도중",
+            "직후",
+            "직전",
+        )
+        # 경기 중 라커룸에서, but not 후보 중 한 명을
+        is_span = is_span or (tokens[n].form == "중" and tokens[n - 1].form in _EVENTS)
         is_after_noun = tokens[n - 1].pos[0] in ("NNG", "NNB", "NNP")
         is_open = tokens[n + 1].pos[0].startswith(("NN", "NP", "MM", "SL", "V", "SN", "MAG"))
         if is_span and is_after_noun and is_open and tokens[n - 1].end < tokens[n].start:

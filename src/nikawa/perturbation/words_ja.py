@@ -209,6 +209,8 @@ _NOT_POTENTIAL = RESULTS | word_set(
 )
 """Verbs that look like the potential of another."""
 
+_OBJECT_ENDS = ("戻す", "直す", "替える", "換える", "消す", "外す", "分ける")
+"""Second verbs of compounds that take an object: 払い戻す, 見直す."""
 PERSONAL_VERBS = word_set(
     "見る 眺める 見渡す 見下ろす 見おろす 見物 楽しむ 味わう 食べる 飲む 選ぶ 買う 借りる 使う 学ぶ 習う 聞く 聴く 読む 遊ぶ 着る "
     "感じる 知る 過ごす 試す 撮る 釣る 申し込む 受け取る 受ける 頼む"
@@ -320,9 +322,9 @@ def takes_object(tokens: Tokens) -> bool:
     ):
         before = tokens[verbs[-1] - 1] if verbs[-1] else None
         return before is not None and before.surface in OBJECT_NOUNS
-    if verb.base in OBJECT_VERBS:
-        return True
-    return verb.base not in _NOT_POTENTIAL and find_potential_base(verb.base) in OBJECT_VERBS
+    potential = "" if verb.base in _NOT_POTENTIAL else find_potential_base(verb.base)
+    is_compound = verb.base.endswith(_OBJECT_ENDS) or potential.endswith(_OBJECT_ENDS)
+    return verb.base in OBJECT_VERBS or potential in OBJECT_VERBS or is_compound
 
 
 def find_potential_base(base: str) -> str:
