@@ -197,6 +197,22 @@ def test_what_a_reader_objected_to_does_not_come_back(name: str) -> None:
             assert not odd.search(f"{premise} {hypothesis}"), problem
 
 
+@pytest.mark.parametrize("name", ["temporal-ja", "temporal-ko"])
+def test_no_verb_runs_out_of_nouns(name: str) -> None:
+    """With 200 problems per cell, the verbs of a class come up equally often whatever the weight of
+    a template; otherwise those with few nouns are more frequent with the labels of light templates.
+    """
+    pack = load_pack(name)
+    generator = Generator(pack, load_pack_lexicon(pack))
+    uneven = set()
+    for planned in generator.plan_cells("train", 200):
+        share = generator.word_share(planned.cell, "train")
+        space, used = share.space, planned.n * share.cells * share.spans
+        if space.even_size < min(used, space.size):
+            uneven.add(planned.cell.template.id)
+    assert not uneven
+
+
 @pytest.mark.parametrize("name", ["modality-ja", "negation-ja"])
 def test_the_gate_passes_at_the_first_attempt(name: str, tmp_path: Path) -> None:
     options = GenerateOptions(counts={"": 10, "test": 0}, gate=0)

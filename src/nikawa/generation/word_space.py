@@ -283,6 +283,15 @@ class WordSpace:
                 self.size += (count - done) * (len(counts) - first)
                 done = count
 
+    @property
+    def even_size(self) -> int:
+        """The numbers up to which every choice of verbs comes up equally often.
+
+        It is `size` where all choices have equally many ways: then they also do when numbers begin
+        again.
+        """
+        return self._starts[1] if len(self._starts) > 1 else self.size
+
     def fill(self, k: int, seed: int) -> dict[str, str]:
         """The texts of all word keys for number k; numbers from `size` on begin again."""
         k %= self.size
