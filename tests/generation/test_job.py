@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from nikawa.checks.artifacts import Pair
 from nikawa.checks.job import check
+from nikawa.cli.generate import print_gate
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
@@ -269,28 +271,38 @@ def test_a_cell_that_runs_out_is_told(make: Make, pack: Path) -> None:
     assert report.splits["train"].problems == 8 * 300 + report.short["both/-/-/neutral"]
 
 
-def test_the_gate_tries_again(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gate_tries_again(
+    make: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     from nikawa.generation.artifact_gate import GateVerdict
 
     verdicts = iter([False, False, True])
+    pair = Pair(token="本", label="neutral", n=9, count=8, share=8 / 9, critical=7, p=0.0)
     seen = []
 
     def judge(
         maker: object, places: object, path: Path, allowed: int, tokeniser: str | None
     ) -> GateVerdict:
         seen.append(path.read_bytes())
+        passed = next(verdicts)
         return GateVerdict(
-            passed=next(verdicts),
+            passed=passed,
             allowed=allowed,
             vocabulary=1,
             threshold=1.0,
             tokeniser="ipadic",
-            over=(),
+            over=() if passed else (pair,),
         )
 
     monkeypatch.setattr(job, "judge_artifacts", judge)
     report = make("a", gate=0)
     assert report.attempt == 2
+    assert report.failed == (("本 neutral",), ("本 neutral",))
+    print_gate(report)
+    assert "Attempt 2: 1 pair over the line: 本 neutral\n" in capsys.readouterr().out
     assert len(set(seen)) == 3
     assert load(str(tmp_path / "a")).card.version == "7-per-cell-seed-0+2"
 

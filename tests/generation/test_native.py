@@ -130,6 +130,11 @@ def test_formats(native: Write) -> None:
             "there is no particle '은/을'",
         ),
         (
+            START + "  premise: {agent +은는}。\n  hypothesis: 。\n",
+            "line 3, column 19",
+            r"there is no particle '은는'; write \+은/는",
+        ),
+        (
             START + "  premise: {time}。\n  hypothesis: 。\n  entails when: time - 1 week < time\n",
             "line 5, column 26",
             "'week' is not a unit of time; known: day, hour, month, year",

@@ -128,6 +128,27 @@ def test_show_takes_words_from_elsewhere(file: Path) -> None:
     assert sample.premise.endswith("に櫂を削った。")
 
 
+def test_show_says_where_words_are_placeholders(tmp_path: Path, run: Run) -> None:
+    head = 'name = "p"\nlanguage = "ja"\ntitle = "p"\nlicence = "x"\ntemplates = ["lamp.txt"]\n'
+    (tmp_path / "pack.toml").write_text(head, "utf-8")
+    (tmp_path / "lamp.txt").write_text(NATIVE.replace("他 ガ ヲ", "他 ガ ヲ #sails"), "utf-8")
+    status, output = run("show", "lamp", str(tmp_path))
+    assert status == 0
+    assert "The words of the samples are placeholders: template lamp has a verb that" in output
+    assert not show_template("chain-1", "comparative-ja").placeholders
+
+
+def test_a_lexicon_that_is_not_there_is_reported(tmp_path: Path, run: Run) -> None:
+    head = 'name = "p"\nlanguage = "ja"\ntitle = "p"\nlicence = "x"\ntemplates = ["lamp.txt"]\n'
+    (tmp_path / "pack.toml").write_text(head + 'lexicon = "wrods"\n', "utf-8")
+    (tmp_path / "lamp.txt").write_text(NATIVE, "utf-8")
+    status, output = run("check", str(tmp_path))
+    assert status == 1
+    assert f"error: {tmp_path / 'pack.toml'}, line 6, column 1: " in output
+    assert "'wrods'" in output
+    assert "1 template, 1 error, 0 warnings" in output
+
+
 def test_unknown_template(file: Path) -> None:
     with pytest.raises(BadInput, match="did you mean 'lamp'"):
         show_template("lamb", str(file))

@@ -124,6 +124,8 @@ def print_template(shown: TemplateView) -> None:
         columns,
         [(s.label, s.time_format, s.time_span, s.premise, s.hypothesis) for s in shown.samples],
     )
+    if shown.placeholders:
+        echo(f"The words of the samples are placeholders: {shown.placeholders}.")
 
 
 def audit(

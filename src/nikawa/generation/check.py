@@ -25,6 +25,7 @@ from nikawa.generation.conditions import (
     compile_condition,
     iterate_operands,
 )
+from nikawa.generation.generator import load_pack_lexicon
 from nikawa.generation.pack import PACK_FILE, FindFile, Pack, find_data_file, pack_names, read_pack
 from nikawa.generation.template import (
     INFLECTED,
@@ -113,6 +114,7 @@ def check_pack(
     what was read.
     """
     pack, troubles = read_pack(spec, find=find)
+    troubles += _find_lexicon_trouble(pack)
     for template, path in zip(pack.templates, pack.sources, strict=True):
         placed = ((path, trouble) for trouble in check_template(template))
         troubles += [pair for pair in placed if pair not in troubles]
@@ -122,6 +124,22 @@ def check_pack(
         return str(path), trouble.line, trouble.column
 
     return pack, sorted(troubles, key=place)
+
+
+def _find_lexicon_trouble(pack: Pack) -> list[tuple[Path, Trouble]]:
+    """Why the lexicon that a pack names cannot be read; empty if it can be, or if none is named."""
+    if not pack.head.lexicon:
+        return []
+    try:
+        load_pack_lexicon(pack)
+    except BadInput as error:
+        path, line = Path(error.file or pack.file), error.line or 0
+        if not line and path == pack.file:
+            lines = path.read_text("utf-8-sig").splitlines()
+            line = next((n for n, text in enumerate(lines, 1) if text.startswith("lexicon")), 0)
+        trouble = Trouble(check="lexicon", line=line, column=1, what=error.what, cure=error.cure)
+        return [(path, trouble)]
+    return []
 
 
 def refuse_faults(spec: str, data: Path | None = None, template: str | None = None) -> None:

@@ -33,6 +33,7 @@ from nikawa.generation.journal import (
     JOURNAL,
     UNFINISHED,
     GrowingFiles,
+    Journal,
     Text,
     UnusableRun,
     clear_folder,
@@ -184,6 +185,8 @@ class GenerateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     many."""
     folder: str
     gate: GateVerdict | None = None
+    failed: tuple[tuple[str, ...], ...] = ()
+    """For each attempt before the last one, the tokens and labels over the line of the gate."""
 
 
 def generate(
@@ -293,7 +296,7 @@ def _generate(
             verdict = judge_artifacts(
                 plan.generator, plan.cells[first], path, options.gate, options.tokeniser
             )
-        report = plan.report(out, options, journal.attempt, verdict)
+        report = plan.report(out, options, journal, verdict)
         if verdict is None or verdict.passed:
             card = describe(plan.generator, report, options.command(spec))
             write_known(out, (*BY_DESIGN, *pack.head.known))
@@ -303,7 +306,9 @@ def _generate(
         clear_folder(out)
         if verdict.impossible or journal.attempt + 1 >= MAX_ATTEMPTS:
             return report
-        journal = replace(journal, attempt=journal.attempt + 1, chunks=0, sizes={})
+        over = tuple(f"{pair.token} {pair.label}" for pair in verdict.over)
+        failed = (*journal.failed, over)
+        journal = replace(journal, attempt=journal.attempt + 1, failed=failed, chunks=0, sizes={})
 
 
 class _ProblemTexts(msgspec.Struct):
@@ -488,7 +493,7 @@ class Plan:
             yield chunk, [whole[start:end] for start, end in pairwise(ends)]
 
     def report(
-        self, out: Path, options: GenerateOptions, attempt: int, verdict: GateVerdict | None
+        self, out: Path, options: GenerateOptions, journal: Journal, verdict: GateVerdict | None
     ) -> GenerateReport:
         """What came of the run, whose files are in `out`."""
         first = self.generator.first_split
@@ -518,7 +523,7 @@ class Plan:
         return GenerateReport(
             pack=self.generator.pack.name,
             seed=options.seed,
-            attempt=attempt,
+            attempt=journal.attempt,
             splits=splits,
             unreachable=tuple(cell.name for cell in self.generator.pack.unreachable(first)),
             short=short,
@@ -527,6 +532,7 @@ class Plan:
             asked=missed,
             folder=str(out),
             gate=verdict,
+            failed=journal.failed,
         )
 
     def find_untested(self) -> dict[str, tuple[str, ...]]:

@@ -43,6 +43,8 @@ class Journal(Record, frozen=True, kw_only=True):
     settings: str
     """A hash of the settings of the run."""
     attempt: int = 0
+    failed: tuple[tuple[str, ...], ...] = ()
+    """For each attempt that did not pass the gate, what was over the line."""
     chunks: int = 0
     """Chunks that are in the files."""
     sizes: dict[str, int] = msgspec.field(default_factory=dict)

@@ -487,7 +487,13 @@ class _SideParser:
 
     def read_particle(self, text: str, at: Position) -> str:
         """The particle after a plus; one that is written in two shapes must be known."""
+        from nikawa.text.conjugation_ko import PAIRS
+
         particle = text[1:]
+        for shape, other in PAIRS:
+            if particle in (shape + other, other + shape):
+                what = f"there is no particle {particle!r}"
+                self.add("form", what, at, f"write +{shape}/{other}")
         try:
             attach_particle("", particle)
         except UnknownName as error:

@@ -83,6 +83,8 @@ class TemplateView(Record, frozen=True, kw_only=True):
     unreachable: tuple[str, ...]
     """Cells of labels it has elsewhere that no times reach."""
     samples: tuple[SampleProblem, ...]
+    placeholders: str = ""
+    """Why the words of the samples are placeholders; empty if they are from the lexicon."""
 
 
 def show_template(
@@ -105,8 +107,9 @@ def show_template(
         refuse_faults(spec, data, template.id)
     cells = template.cells(spans=pack.spans)
     labels = [cell.label for cell in cells]
+    placeholders = ""
     if draw_words is None:
-        draw_words = _choose_words(pack, cells)
+        draw_words, placeholders = _choose_words(pack, cells)
     # Sentences and conditions as they were written; conditions of JAMP's notation in the native one.
     fields = {
         "premise": _write_side(template.premise),
@@ -133,11 +136,13 @@ def show_template(
         labels={label: labels.count(label) for label in dict.fromkeys(labels)},
         unreachable=tuple(cell.name for cell in pack.unreachable() if cell.template is template),
         samples=tuple(draw_samples(template, cells, n, rng, draw_words)),
+        placeholders=placeholders,
     )
 
 
-def _choose_words(pack: Pack, cells: tuple[ProblemCell, ...]) -> DrawWords:
-    """The words of the pack's lexicon; placeholders where it has none that fit the template.
+def _choose_words(pack: Pack, cells: tuple[ProblemCell, ...]) -> tuple[DrawWords, str]:
+    """The words of the pack's lexicon; placeholders where it has none that fit the template, and
+    why.
 
     A lexicon that the pack names must be there.
     """
@@ -147,9 +152,9 @@ def _choose_words(pack: Pack, cells: tuple[ProblemCell, ...]) -> DrawWords:
         generator = Generator(pack, load_pack_lexicon(pack))
         if cells:
             generator.draw_words(cells[0], Random(0))  # noqa: S311  (no secret)
-    except BadInput:
-        return draw_placeholders
-    return generator.draw_words
+    except BadInput as error:
+        return draw_placeholders, error.what
+    return generator.draw_words, ""
 
 
 def _write_side(side: Side) -> str:
