@@ -59,7 +59,7 @@ def test_the_table_names_every_check() -> None:
         p.read_text("utf-8")
         for p in (Path(__file__).parents[2] / "src/nikawa/generation").glob("*.py")
     )
-    used = set(re.findall(r'(?:TemplateError\(|self\.add\()\s*"([a-z-]+)"', source))
+    used = set(re.findall(r'(?:TemplateError\(|self\.add\(|Trouble\(check=)\s*"([a-z-]+)"', source))
     section = TEXT.split("## What is checked")[1].split("## A pack")[0]
     assert used == set(re.findall(r"`([a-z-]+)`", section)) - {"audit"}
 
