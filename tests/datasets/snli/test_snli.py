@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nikawa.cli.terminal.examples import print_examples
 from nikawa.datasets import load
 from nikawa.datasets.reader import ExampleReader
 from nikawa.datasets.task_lookup import find_tasks
@@ -53,6 +54,17 @@ def test_json_lines_are_read(tmp_path: Path) -> None:
         {},
     ]
     assert examples[0].group == "1.jpg#0"
+
+
+def test_a_pair_without_agreement_is_shown_without_label(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_json(tmp_path / "snli" / "snli_1.0_train.jsonl", PAIRS)
+    dataset = load("snli", data=tmp_path)
+    print_examples(dataset, {"train": dataset.splits["train"][2:3]})
+    shown = capsys.readouterr().out
+    assert "no label" in shown
+    assert "not published" not in shown
 
 
 def test_a_pair_without_agreement_is_not_learned_from(tmp_path: Path) -> None:

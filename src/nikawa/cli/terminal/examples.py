@@ -42,10 +42,12 @@ def print_examples(
         count = len(examples) if first else size
         about = (f" version {dataset.version}, {first}{count:,} example{'s' * (count != 1)}", "dim")
         out.print(Text.assemble((printable_line(f"{dataset.name}:{split}"), "bold"), about))
+        is_published = any(example.gold for example in dataset.splits[split])
         for example in examples:
             out.print()
             tags = f"  ({', '.join(sorted(example.tags))})" if example.tags else ""
-            _print_fields((reference(dataset.name, split, example.id) + tags), list_fields(example))
+            fields = list_fields(example, is_published and not example.hidden)
+            _print_fields(reference(dataset.name, split, example.id) + tags, fields)
         out.print()
 
 
@@ -64,8 +66,11 @@ def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
     out.print(grid)
 
 
-def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
-    """List the fields of an example in reading order."""
+def list_fields(example: Example, is_published: bool = False) -> Iterable[tuple[str, Any]]:
+    """List the fields of an example in reading order.
+
+    If other labels of its split are published, an example without one has no label to publish.
+    """
     from rich.text import Text
 
     spans = list(example.gold.get("spans", ()))
@@ -91,7 +96,7 @@ def list_fields(example: Example) -> Iterable[tuple[str, Any]]:
             ),
         )
     if not example.gold:
-        yield "gold", Text("not published", style="dim")
+        yield "gold", Text("no label" if is_published else "not published", style="dim")
 
 
 def reading_order(field: tuple[str, Any]) -> int:
