@@ -249,6 +249,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(
     [
         ("mine:test", "names a split; a task covers a whole dataset: write mine"),
         ("mine-score", "there is no task 'mine-score'"),
+        ("table-nli", "there is no task 'table-nli'"),  # though there is a folder called table
         ("no/where", "no/where: no such file or folder"),
         ("a:b", "there is no task 'a:b'"),
     ],
@@ -258,6 +259,8 @@ def test_names_that_lead_nowhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder(Path("mine"), {"test": [example(PAIR, {"label": "neutral"})]})
+    Path("table").mkdir()
+    Path("table/test.csv").write_text("premise,hypothesis,label\nA.,B.,neutral\n")
     with pytest.raises(BadInput, match=said):
         find_tasks(name)
 

@@ -241,6 +241,7 @@ def test_choices_of_each_row() -> None:
     inputs = {"question": "海の色は？", "choices": ["青", "赤", "白"]}
     assert splits["dev"][1] == Example(id="dev-2", inputs=inputs, gold={"choice": 0})
     assert "prompt file" in report.unread[0]
+    assert "this is a choice task" in refusal("t.yaml", out="new", labels={"青": "blue"})
 
 
 def test_lettered_choices_in_the_prompt_of_a_csv_file() -> None:

@@ -15,6 +15,7 @@ from nikawa.datasets.custom import custom_name, custom_tasks, divide_by_marks, i
 from nikawa.datasets.load import load, peek
 from nikawa.datasets.names import benchmarks, suites, tasks, tasks_of
 from nikawa.errors import BadInput
+from nikawa.io.folders import is_dataset_folder
 from nikawa.io.remote import to_path
 from nikawa.records import Card, Dataset, Task
 from nikawa.spec import name_and_split
@@ -35,7 +36,7 @@ def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
         return custom_tasks(name, read)
     for dash in reversed(list(re.finditer("-", name))):
         path, question = name[: dash.start()], name[dash.end() :]
-        if path.strip() and to_path(path).exists():
+        if path.strip() and (is_dataset_folder(to_path(path)) or to_path(path).is_file()):
             chosen = [task for task in custom_tasks(path, read) if task.question == question]
             if chosen:
                 return chosen

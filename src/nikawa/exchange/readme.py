@@ -20,7 +20,7 @@ def write_readme(
     commands: Sequence[Command],
     run_lines: Callable[[TaskExport, str, str], list[str]],
     list_notes: Callable[[ToolExport], list[str]],
-    log: str = "LOG",
+    log: str = "out",
     place: str = "this folder",
     own_metrics: Mapping[str, str] | None = None,
 ) -> str:
@@ -68,7 +68,11 @@ def write_readme(
         lines += ["", "## Notes", "", *(f"- {note}" for note in notes)]
     if own_metrics is None:
         typed = "DATASET" if is_custom(task.task.dataset) else task.task.name
-        what = "DATASET is the dataset that was exported. " if is_custom(task.task.dataset) else ""
+        what = (
+            "DATASET is the path of the dataset that was exported. "
+            if is_custom(task.task.dataset)
+            else ""
+        )
         lines += [
             "",
             "## Score the log with Nikawa",

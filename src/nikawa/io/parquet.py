@@ -97,8 +97,10 @@ def open_parquet(path: Path, most: int = ROWS_IN_GROUP) -> Iterator[tuple[Any, i
             yield file, plan.rows
         except (pa.ArrowException, *_DAMAGE) as problem:
             reason = str(problem).partition("\n")[0].partition(". ")[0]
-            what = f"is not Parquet ({reason})"
-            raise BadInput(what, file=path, cure="fetch or write it again") from None
+            what, cure = f"is not Parquet ({reason})", "fetch or write it again"
+            if path.suffix in (".gz", ".zst", ".xz"):
+                what, cure = f"is Parquet in {path.suffix}, which cannot be read", "unpack it"
+            raise BadInput(what, file=path, cure=cure) from None
 
 
 def list_values(pa: Any, array: Any) -> list[Any]:

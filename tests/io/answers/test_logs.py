@@ -353,6 +353,21 @@ def test_inspect_damaged(complain: Complain) -> None:
     nameless: dict[str, Any] = {"eval": {}, "samples": [{"output": {}}]}
     assert "sample 1: has no id" in str(complain("log.json", json.dumps(nameless)))
     assert "it has no samples" in str(complain("log.json", '{"a": 1}', "jnli", "inspect"))
+    without = {"version": 2, "status": "success", "eval": {}, "results": {}}
+    assert "--no-log-samples" in str(complain("log.json", json.dumps(without)))
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"results": {}, "configs": {}}, "has the scores of lm-eval, not the answers"),
+        ({"config_general": {}, "results": {}}, "pass details_*.parquet"),
+    ],
+)
+def test_the_scores_of_a_tool_are_not_its_answers(
+    complain: Complain, document: dict[str, Any], words: str
+) -> None:
+    assert words in str(complain("results.json", json.dumps(document)))
 
 
 def exported(example: Example) -> dict[str, Any]:

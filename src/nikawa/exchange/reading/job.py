@@ -13,13 +13,19 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets.custom import custom_tasks
-from nikawa.datasets.import_table import ImportOptions, ImportReport, import_rows
+from nikawa.datasets.import_table import (
+    GOLD_FIELD,
+    ImportOptions,
+    ImportReport,
+    import_rows,
+)
 from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
 from nikawa.datasets.load import guess_split, load
 from nikawa.datasets.names import SPLIT_ALIASES
 from nikawa.errors import BadInput, list_names, place_fault, unknown
 from nikawa.exchange.reading.child import apply_definition, define_task
 from nikawa.exchange.reading.convert import (
+    TARGET,
     Plan,
     Split,
     choose_plan,
@@ -127,6 +133,9 @@ def import_task(file: Path, out: Path, options: TaskOptions) -> TaskReport:
             analysis = own if split.is_evaluated else analysis
     refuse_faults(splits)
     plan = choose_plan(definition, analysis, splits, options.table)
+    if options.table.labels and plan.columns.get(GOLD_FIELD["choice"]) == TARGET:
+        what = "--labels renames labels, but this is a choice task: its choices differ, or the prompt lists them"
+        raise BadInput(what, file=file, cure="omit --labels, or pass another --kind")
     tables = [replace_table(split, make_rows(split, plan)) for split in splits]
     content, reason = write_prompt(definition, analysis, plan)
     places: dict[str, list[tuple[str, int]]] = {}

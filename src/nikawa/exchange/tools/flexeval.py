@@ -104,7 +104,7 @@ def write(export: ToolExport) -> Iterator[tuple[str, str]]:
             yield f"{name}{TEXT}.jsonnet", write_setup(own, split, shots, in_chat=False)
             commands.append((own, split, name))
         yield f"{own.name}.py", write_module(own, f"flexeval {export.tool_version}", GLUE, IMPORTS)
-    yield "README.md", write_readme(export, "flexeval", commands, run_lines, list_notes, "out")
+    yield "README.md", write_readme(export, "flexeval", commands, run_lines, list_notes)
 
 
 def write_setup(own: TaskExport, split: str, shots: str, *, in_chat: bool) -> str:

@@ -95,7 +95,7 @@ def write(export: ToolExport) -> Iterator[tuple[str, str]]:
             commands.append((own, split, name))
         module = write_module(own, f"inspect {export.tool_version}", glue, IMPORTS)
         yield f"{own.name}.py", module
-    yield "README.md", write_readme(export, "inspect", commands, run_lines, list_notes)
+    yield "README.md", write_readme(export, "inspect", commands, run_lines, list_notes, "logs")
 
 
 def write_task(own: TaskExport, split: str, shots: str) -> str:

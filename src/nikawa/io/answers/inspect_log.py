@@ -65,8 +65,9 @@ MIN_ENTRY_BYTES = 46
 
 def is_log(document: Mapping[str, Any]) -> bool:
     """Whether a JSON document looks like a log of inspect."""
-    has_samples = isinstance(document.get("samples"), list)
-    return has_samples and ("eval" in document or "status" in document)
+    if isinstance(document.get("samples"), list):
+        return "eval" in document or "status" in document
+    return {"version", "status", "eval"} <= document.keys()  # written without samples
 
 
 def parse_log(path: Path) -> Rows:
@@ -77,10 +78,11 @@ def parse_log(path: Path) -> Rows:
             yield place, decode_json(content, object, path / name)
         return
     document = read_json(path, cast("type[dict[str, Any]]", dict))
-    if not isinstance(document.get("samples"), list):
+    samples = document.get("samples")
+    if not isinstance(samples, list) and not is_log(document):
         what = "is not a log of inspect: it has no samples"
         raise BadInput(what, file=path, cure="pass another form")
-    yield from enumerate(document["samples"], start=1)
+    yield from enumerate(samples if isinstance(samples, list) else [], start=1)
 
 
 def open_archive(path: Path) -> zipfile.ZipFile:
@@ -188,7 +190,7 @@ def read_log(rows: Rows, target: Target, path: Path) -> Iterator[RawAnswer]:
         name = f"sample {match.sample.number or match.sample.own_id}"
         yield match.make_answer(answer, id=name, raw=reply.completion, why=why)
     if not count:
-        cure = "check that it is a log of inspect and that the run finished"
+        cure = "check that it is a log of inspect, that the run finished, and that it kept its samples (no --no-log-samples)"
         raise BadInput("holds no samples", file=path, cure=cure)
     variant.check()
 

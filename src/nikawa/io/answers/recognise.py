@@ -170,6 +170,7 @@ def recognise_json(path: Path, start: Start) -> AnswerForm:
         raise BadInput("is one JSON value, not answers", file=path, cure=cure)
     if inspect_log.is_log(value):
         return inspect_log.FORM
+    refuse_results(path, value)
     is_one_line = _has(value, ID_NAMES) and _has(value, ALL_ANSWER_NAMES)
     if is_one_line or _is_sample(value):
         return _recognise_record(value, keyed.LINES)
@@ -178,6 +179,19 @@ def recognise_json(path: Path, start: Start) -> AnswerForm:
         for v in value.values()
     ]
     return keyed.NBEST if value and all(are_texts) else keyed.MAPPING
+
+
+def refuse_results(path: Path, document: Mapping[str, Any]) -> None:
+    """Refuse the scores of a tool, which lie beside its answers."""
+    if not isinstance(document.get("results"), dict):
+        return
+    for mark, tool, log in (
+        ("config_general", "lighteval", "details_*.parquet, which --save-details writes"),
+        ("configs", "lm-eval", "samples_*.jsonl, which --log_samples writes"),
+    ):
+        if mark in document:
+            what = f"has the scores of {tool}, not the answers"
+            raise BadInput(what, file=path, cure=f"pass {log}")
 
 
 def _is_sample(row: Mapping[str, Any]) -> bool:
