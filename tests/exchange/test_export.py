@@ -17,8 +17,10 @@ from tests.interop.export_items import KINDS, read_rows, write_dataset
 
 import nikawa as nk
 from nikawa.cli.data import TOOLS
+from nikawa.datasets.import_table import FIELDS
 from nikawa.datasets.load import load, load_task
 from nikawa.datasets.task_lookup import find_tasks
+from nikawa.errors import BadInput
 from nikawa.exchange import export_tools
 from nikawa.exchange.base import ToolExport
 from nikawa.exchange.describe import describe_task
@@ -120,6 +122,38 @@ def test_a_kind_is_exported_or_refused_with_the_reason(
     else:
         assert done.returncode == 0, done.stderr
         assert (out / "README.md").is_file()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_export_is_imported_whole(kind: str, tmp_path: Path) -> None:
+    """Inputs and gold come back, from the file of each tool, with the few-shot examples as train."""
+    path = write_dataset(kind, tmp_path)
+    (task,) = find_tasks(str(path))
+    before = load(str(path)).splits["test"]
+    for tool, pattern in (
+        ("lm-eval", "*_test.yaml"),
+        ("inspect", "*.py"),
+        ("flexeval", "*_test.jsonnet"),
+    ):
+        exported = tmp_path / tool
+        nk.export(str(path), tool, str(exported), shots=1)
+        (file,) = exported.glob(pattern)
+        if task.kind not in FIELDS:
+            with pytest.raises(BadInput, match="cannot represent"):
+                nk.import_task(tool, str(file), str(tmp_path / "back"))
+            continue
+        report = nk.import_task(tool, str(file), str(tmp_path / f"{tool}-back"))
+        assert (report.kind, report.question, report.splits["train"]) == (
+            task.kind,
+            task.question,
+            1,
+        )
+        after = load(report.out).splits["test"]
+        keep = task.inputs
+        for old, new in zip(before, after, strict=True):
+            assert new.id == old.id
+            assert {n: new.inputs[n] for n in keep} == {n: old.inputs[n] for n in keep}
+            assert new.gold == {task.question: old.gold[task.question]}
 
 
 def test_refusals(nikawa: Nikawa, tmp_path: Path) -> None:

@@ -76,7 +76,11 @@ class TaskExport:
         own = [metrics()[name] for name in task.metrics]
         return {
             "nikawa": __version__,
-            "dataset": {"name": self.title, "version": self.version},
+            "dataset": {
+                "name": self.title,
+                "version": self.version,
+                "licence": self.card.licence,
+            },
             "task": {
                 "name": task.name,
                 "dataset": self.title,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -40,6 +40,7 @@ from nikawa.exchange.reading.definition import (
     Source,
 )
 from nikawa.exchange.reading.metrics import MetricMatch, match_metrics
+from nikawa.exchange.reading.own_export import read_own_export
 from nikawa.exchange.reading.places import find_near
 from nikawa.exchange.reading.prompt_file import PROMPT_FILE, check_prompt, write_prompt
 from nikawa.io.atomic import atomic_write
@@ -117,6 +118,79 @@ def import_task(file: Path, out: Path, options: TaskOptions) -> TaskReport:
     """
     if options.tool not in TOOLS:
         raise unknown("tool", options.tool, TOOLS)
+    read = read_own_task(file, options) or read_task(file, options)
+    definition, plan = read.definition, read.plan
+    places: dict[str, list[tuple[str, int]]] = {}
+    for table in read.tables:
+        lines = places.setdefault(table.split, [])
+        lines += [(table.path.name, place) for place, _ in table.read()]
+    finisher = Finisher(definition, plan, read.prompt, read.reason, options, places)
+    report = import_rows(
+        read.tables,
+        out,
+        replace(
+            options.table,
+            kind=plan.kind,
+            columns=plan.columns,
+            split=None,
+            question=options.table.question or read.question,
+        ),
+        file,
+        facts=describe_task(definition, options, file, out, plan, read.question) | dict(read.facts),
+        further_files=(PROMPT_FILE, LINEAGE, INDEX),
+        finish=finisher.finish,
+    )
+    notes = [*definition.notes, *plan.notes]
+    if any('"' in label or "「" in label for label in report.labels):
+        notes.append("Some labels have quotation marks, as in the task; --labels can rename them.")
+    unread = [str(part) for part in definition.unread]
+    if finisher.reason:
+        unread.append(f"the prompt is not kept as a prompt file: {finisher.reason}")
+    return TaskReport(
+        **{name: getattr(report, name) for name in report.__struct_fields__},
+        tool=definition.tool,
+        task=definition.name,
+        evaluated=read.evaluated,
+        unread=tuple(unread),
+        notes=tuple(notes),
+        metrics=tuple(finisher.metrics),
+        prompt=str(out / PROMPT_FILE) if finisher.content else "",
+    )
+
+
+@dataclass
+class ReadTask:
+    """What a task's file and data give."""
+
+    definition: Definition
+    plan: Plan
+    tables: list[FlatTable]
+    evaluated: tuple[str, ...]
+    prompt: str = ""
+    """The content of the prompt file."""
+    reason: str = ""
+    """Why there is none."""
+    question: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the card."""
+
+
+def read_own_task(file: Path, options: TaskOptions) -> ReadTask | None:
+    """A task that Nikawa exported, unless the user says how to read it."""
+    table = options.table
+    if options.data or options.task or options.ignore or table.columns or table.kind or table.split:
+        return None
+    own = read_own_export(file, options.tool)
+    if own is None:
+        return None
+    evaluated = tuple(table.split for table in own.tables if table.split != "train")
+    return ReadTask(
+        own.definition, own.plan, own.tables, evaluated, question=own.question, facts=own.facts
+    )
+
+
+def read_task(file: Path, options: TaskOptions) -> ReadTask:
+    """Any other task."""
     definition = define_task(file, options.tool, options.task)
     refuse_unread(definition, options.table, options.ignore, has_data=options.data is not None)
     splits = []
@@ -137,37 +211,9 @@ def import_task(file: Path, out: Path, options: TaskOptions) -> TaskReport:
         what = "--labels renames labels, but this is a choice task: its choices differ, or the prompt lists them"
         raise BadInput(what, file=file, cure="omit --labels, or pass another --kind")
     tables = [replace_table(split, make_rows(split, plan)) for split in splits]
-    content, reason = write_prompt(definition, analysis, plan)
-    places: dict[str, list[tuple[str, int]]] = {}
-    for split, table in zip(splits, tables, strict=True):
-        lines = places.setdefault(split.split, [])
-        lines += [(table.path.name, place) for place, _ in table.read()]
-    finisher = Finisher(definition, plan, content, reason, options, places)
-    report = import_rows(
-        tables,
-        out,
-        replace(options.table, kind=plan.kind, columns=plan.columns, split=None),
-        file,
-        facts=describe_task(definition, options, file, out, plan),
-        further_files=(PROMPT_FILE, LINEAGE, INDEX),
-        finish=finisher.finish,
-    )
-    notes = [*definition.notes, *plan.notes]
-    if any('"' in label or "「" in label for label in report.labels):
-        notes.append("Some labels have quotation marks, as in the task; --labels can rename them.")
-    unread = [str(part) for part in definition.unread]
-    if finisher.reason:
-        unread.append(f"the prompt is not kept as a prompt file: {finisher.reason}")
-    return TaskReport(
-        **{name: getattr(report, name) for name in report.__struct_fields__},
-        tool=definition.tool,
-        task=definition.name,
-        evaluated=tuple(dict.fromkeys(s.split for s in splits if s.is_evaluated)),
-        unread=tuple(unread),
-        notes=tuple(notes),
-        metrics=tuple(finisher.metrics),
-        prompt=str(out / PROMPT_FILE) if finisher.content else "",
-    )
+    prompt, reason = write_prompt(definition, analysis, plan)
+    evaluated = tuple(dict.fromkeys(s.split for s in splits if s.is_evaluated))
+    return ReadTask(definition, plan, tables, evaluated, prompt, reason)
 
 
 # Data
@@ -365,7 +411,12 @@ def replace_table(split: Split, rows: list[tuple[int, Row]]) -> FlatTable:
 
 
 def describe_task(
-    definition: Definition, options: TaskOptions, file: Path, out: Path, plan: Plan
+    definition: Definition,
+    options: TaskOptions,
+    file: Path,
+    out: Path,
+    plan: Plan,
+    question: str | None = None,
 ) -> dict[str, Any]:
     """The fields of the card that follow from the task."""
     command = (
@@ -380,7 +431,9 @@ def describe_task(
         )
     )
     labels = tuple(options.table.labels.get(label, label) for label in plan.labels)
-    question = options.table.question or {"relation": "relation"}.get(plan.kind, "label")
+    question = (
+        options.table.question or question or {"relation": "relation"}.get(plan.kind, "label")
+    )
     facts: dict[str, Any] = {
         "homepage": f"{MADE_HERE}{command}",
         "description": " ".join(
