@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import struct
@@ -368,6 +369,11 @@ def test_the_scores_of_a_tool_are_not_its_answers(
     complain: Complain, document: dict[str, Any], words: str
 ) -> None:
     assert words in str(complain("results.json", json.dumps(document)))
+
+
+def test_parquet_is_not_compressed_again(complain: Complain) -> None:
+    packed = gzip.compress(lighteval_rows([]))
+    assert "is Parquet in .gz" in str(complain("x.parquet.gz", packed))
 
 
 def exported(example: Example) -> dict[str, Any]:

@@ -169,7 +169,7 @@ class ReadTask:
     prompt: str = ""
     """The content of the prompt file."""
     reason: str = ""
-    """Why there is none."""
+    """Why the prompt is not kept."""
     question: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the card."""

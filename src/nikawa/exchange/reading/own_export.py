@@ -110,12 +110,12 @@ def read_own_export(file: Path, tool: str) -> OwnExport | None:
 
 
 def find_module(file: Path) -> Path | None:
-    """The Python file of an export: the file itself, or the one beside it that it names."""
+    """The Python file of an export: the file itself, or the one next to it that it names."""
     if file.suffix == ".py":
         return file if file.is_file() and file.stem.startswith("nikawa_") else None
     try:
         match = NAMED_MODULE.search(read_definition_text(file))
-    except ReadFault:  # whoever reads the file next says so
+    except ReadFault:  # the reader of the tool reports it
         return None
     module = file.with_name(f"{match[1]}.py") if match else None
     return module if module is not None and module.is_file() else None
@@ -141,8 +141,8 @@ def make_table(path: Path, split: str, gold: str) -> FlatTable:
     def read() -> Iterator[tuple[int, Row]]:
         for line, row in table.read():
             new = {name: value for name, value in row.items() if name not in ADDED}
-            if row.get(GOLD) is not None:
-                new[gold] = decode_json(str(row[GOLD]), object, path, line)
+            answer = row.get(GOLD)  # missing if the label is hidden
+            new[gold] = None if answer is None else decode_json(str(answer), object, path, line)
             yield line, new
 
     return replace(table, split=split, read=read)

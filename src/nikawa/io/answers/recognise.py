@@ -182,7 +182,7 @@ def recognise_json(path: Path, start: Start) -> AnswerForm:
 
 
 def refuse_results(path: Path, document: Mapping[str, Any]) -> None:
-    """Refuse the scores of a tool, which lie beside its answers."""
+    """Refuse the scores of a tool, which are in a file of their own."""
     if not isinstance(document.get("results"), dict):
         return
     for mark, tool, log in (
