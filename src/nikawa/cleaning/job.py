@@ -27,7 +27,7 @@ from nikawa.cleaning.documents import (
     read_selected,
 )
 from nikawa.cleaning.duplicates import Duplicates, make_tables
-from nikawa.cleaning.engine import Cleaner, Passage, Rejection, Tally
+from nikawa.cleaning.engine import Cleaner, Passage, Rejection, StepCount, Tally
 from nikawa.cleaning.minhash import Signatures, compute_signatures
 from nikawa.cleaning.toxicity import SCORER_BATCH, Scorer, find_toxic
 from nikawa.errors import BadInput
@@ -68,6 +68,8 @@ class CleanOptions(Record, frozen=True, kw_only=True):
     address: str = ""
     """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
     overwrite: bool = False
+    shards: bool = False
+    """Whether `out` and `removed` are folders, with a file for each input file; see `nikawa.cleaning.shards`."""
 
 
 class StepReport(Record, frozen=True, kw_only=True):
@@ -107,13 +109,17 @@ def clean(
     on_progress: OnProgress = lambda documents, characters: None,
 ) -> CleanReport:
     """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or
-    not at all.
+    not at all. With `shards`, `out` is a folder, and finished files in it are kept by a later call.
 
     Toxicity is one of the steps just when there is a `scorer`, whatever steps the options name.
     """
+    from nikawa.cleaning.shards import clean_shards, list_folder_files
+
     options = options or CleanOptions()
     place = choose_place(options)
     texts = list_inputs([input_path(text) for text in texts])
+    if options.shards:
+        texts = list_folder_files(texts)
     refuse_unworkable(texts, out, options)
     files = inspect_files(texts, options.reading, options.settings.language)
     languages = {file.language for file in files}
@@ -127,6 +133,8 @@ def clean(
         steps = choose_steps(None, options.without)
     else:
         steps = choose_steps((*options.steps, "toxicity"), options.without)
+    if options.shards:
+        return clean_shards(files, out, options, steps, settings, scorer, place, on_progress)
     with ExitStack() as stack:
         kept_stream = stack.enter_context(atomic_write(out, overwrite=options.overwrite))
         removed_stream = None
@@ -134,7 +142,7 @@ def clean(
             removed_stream = stack.enter_context(
                 atomic_write(options.removed, overwrite=options.overwrite)
             )
-        output = _Output(kept_stream, removed_stream)
+        output = Output()
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
         work = partial(
             clean_chunk,
@@ -144,7 +152,7 @@ def clean(
         )
         results = map_in_order(work, by_characters(documents, CHUNK_CHARS), place)
         for result in run_late_steps(results, steps, settings, scorer, place):
-            output.write(result)
+            output.write(result, kept_stream, removed_stream)
             on_progress(output.documents, output.characters)
     return output.report(steps, settings.language, files)
 
@@ -154,7 +162,8 @@ def refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -
     if not texts:
         raise BadInput("no file was given", cure="pass at least one file")
     for path in filter(None, (out, options.removed)):
-        refuse_existing(path, options.overwrite)
+        if not options.shards:
+            refuse_existing(path, options.overwrite)
         if real_path(path) in map(real_path, texts):
             cure = "choose another output file"
             raise BadInput("is both input and output", file=path, cure=cure)
@@ -227,6 +236,8 @@ class ChunkResult:
     """How many were found, kept or not."""
     signatures: Signatures | None = None
     """Of the kept sentences, where near-duplicates are looked for."""
+    shard: int = 0
+    """The place of its file, where each file has an output of its own."""
 
     def add_removed(self, sentence: Sentence, step: str, why: str) -> None:
         """Add the line of a removed sentence, where it is wanted."""
@@ -318,12 +329,11 @@ def drop_toxic(
     yield from score(batch)
 
 
-class _Output:
+class Output:
     """What one cleaning writes and counts."""
 
-    def __init__(self, kept: BinaryIO, removed: BinaryIO | None) -> None:
-        self._kept_stream, self._removed_stream = kept, removed
-        self._tally = Tally()
+    def __init__(self) -> None:
+        self.tally = Tally()
         self.documents = self.characters = self.unselected = self.sentences = self.kept = 0
 
     def count_unselected(self) -> None:
@@ -336,21 +346,35 @@ class _Output:
             self.characters += len(document.text)
             yield document
 
-    def write(self, result: ChunkResult) -> None:
+    def add(self, documents: int, characters: int, unselected: int, sentences: int) -> None:
+        """Add the counts of a finished part."""
+        self.documents += documents
+        self.characters += characters
+        self.unselected += unselected
+        self.sentences += sentences
+
+    def add_kept(self, kept: int, steps: dict[str, StepCount]) -> None:
+        """Add what a finished part kept, and what the steps did."""
+        self.kept += kept
+        part = Tally()
+        part.counts = steps
+        self.tally.add(part)
+
+    def write(self, result: ChunkResult, kept: BinaryIO, removed: BinaryIO | None) -> None:
         """Write the result of a chunk and add its counts."""
-        self._tally.add(result.tally)
+        self.tally.add(result.tally)
         self.sentences += result.sentences
         self.kept += len(result.kept)
-        self._kept_stream.writelines(result.kept)
-        if self._removed_stream is not None and result.removed:
-            self._removed_stream.writelines(result.removed)
+        kept.writelines(result.kept)
+        if removed is not None and result.removed:
+            removed.writelines(result.removed)
 
     def report(
         self, steps: Sequence[Step], language: str, files: Sequence[SourceFile]
     ) -> CleanReport:
         step_reports = []
         for step in steps:
-            count = self._tally.of(step.name)
+            count = self.tally.of(step.name)
             step_report = StepReport(
                 step=step.name,
                 title=step.title,

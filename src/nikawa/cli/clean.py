@@ -40,6 +40,13 @@ def clean(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the candidates to this file.")] = None,
+    shards: Annotated[
+        bool,
+        typer.Option(
+            "--shards",
+            help="Write a file for each input file: --out and --removed are folders. A killed command keeps the finished files when you start it again.",
+        ),
+    ] = False,
     language: Annotated[
         str,
         typer.Option(
@@ -142,6 +149,7 @@ def clean(
         executor=executor,
         address=address,
         overwrite=overwrite,
+        shards=shards,
     )
     with progress_bar("cleaning, characters", quiet or json) as bar:
         report = api.clean(

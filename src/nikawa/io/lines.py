@@ -28,7 +28,7 @@ import zstandard
 from nikawa.errors import BadInput
 from nikawa.io.limits import read_limits, refuse_wide_text, write_size
 from nikawa.io.pipes import hold_pipe
-from nikawa.io.remote import RemotePath, open_remote, to_path
+from nikawa.io.remote import UNFINISHED, RemotePath, open_remote, to_path
 
 _MIN_PACKED_BYTES, _MAX_PACKED_BYTES = 1 << 9, 1 << 13
 """Compressed bytes to read at a time: four of them may expand to 128 KiB, so one read gives at most
@@ -221,6 +221,8 @@ def open_packed(path: Path) -> BufferedReader:
     if isinstance(path, RemotePath):
         return open_remote(path)
     check_openable(path)
+    if (path.parent / UNFINISHED).exists():
+        raise describe_unfinished(path.parent)
     try:
         return cast(BufferedReader, path.open("rb", buffering=_BUFFER_BYTES))
     except FileNotFoundError:
@@ -229,6 +231,12 @@ def open_packed(path: Path) -> BufferedReader:
         raise BadInput(
             "cannot be read: permission denied", file=path, cure="check its permissions"
         ) from None
+
+
+def describe_unfinished(folder: Path) -> BadInput:
+    """The error for a folder whose writer has not ended."""
+    cure = "run the command that writes it again: it keeps the shards that are finished"
+    return BadInput("is incomplete: not all its shards are written", file=folder, cure=cure)
 
 
 @contextmanager
