@@ -73,9 +73,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests first, so that no process is left alone with one at the end."""
+    """Long tests first, so that no process is left alone with one at the end.
+
+    Those that share the cluster are before all others: the first process begins with them, and what others take over from it is
+    at the end of its list, so that one cluster is started however many processes there are.
+    """
     items.sort(
         key=lambda item: (
+            "cluster" not in getattr(item, "fixturenames", ()),
             item.get_closest_marker("longest") is None,
             item.get_closest_marker("slow") is None,
         )

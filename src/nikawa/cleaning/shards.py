@@ -2,7 +2,7 @@
 
 A mark in the folder (`remote.UNFINISHED`) is also the journal: its first line names the settings, each further line a shard that
 is finished, with its counts and the hashes of its input and output. It is replaced by `shards.json` at the end. Readers refuse
-files beside the mark. A cleaning that was killed takes up the finished shards: only the signatures of their kept sentences are
+files next to the mark. A cleaning that was killed takes up the finished shards: only the signatures of their kept sentences are
 computed again, because near-duplicates are looked for across all shards.
 """
 
@@ -171,7 +171,7 @@ def list_folder_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def name_shards(files: Sequence[SourceFile]) -> list[str]:
-    """The name of the output of each file: its own, with `.jsonl` for `.txt`, `.gz` and the like. Two equal ones are refused."""
+    """The name of the output of each file: its own, with `.jsonl` for the `SUFFIXES`. Two equal ones are refused."""
     names: list[str] = []
     for file in files:
         path = to_path(file.path)
@@ -213,7 +213,7 @@ def hash_file(path: Path) -> str:
 
 
 def _hash_output(path: Path) -> str:
-    """The same for a file beside a mark, which other readers refuse; empty where there is none."""
+    """The same for a file next to a mark, which other readers refuse; empty if the file is missing."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
