@@ -33,6 +33,8 @@ def folder(tmp_path: Path) -> Path:
     (place / "news.txt").write_text(
         "(서울=연합뉴스) 홍길동 기자 = 낡은 다리 옆에 작은 가게가 새로 문을 열었다.\n", "utf-8"
     )
+    (place / "corpus").mkdir()
+    (place / "corpus" / "a.txt").write_bytes((place / "news.txt").read_bytes())
     (place / "old-sjis.txt").write_bytes("古い橋のそばに小さな店があった。\n".encode("shift_jis"))
     (place / "score.py").write_text(
         "import sys\nfor line in sys.stdin.buffer:\n    print(0.1)\n", "utf-8"
@@ -55,7 +57,10 @@ def test_the_commands_run(nikawa: Nikawa, folder: Path, monkeypatch: pytest.Monk
         assert done.returncode == 0, (line, done.stderr)
         assert bool(done.stdout) != ("--quiet" in words)
         if "--out" in words and words[0] == "clean":
-            assert list(read_examples(folder / words[words.index("--out") + 1])), line
+            out = folder / words[words.index("--out") + 1]
+            for path in out.glob("*.jsonl") if out.is_dir() else [out]:
+                assert list(read_examples(path)), line
+    assert (folder / "shards" / "a.jsonl").is_file()
     assert (folder / "removed.jsonl").is_file()
 
 
