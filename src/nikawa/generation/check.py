@@ -147,7 +147,7 @@ def refuse_faults(spec: str, data: Path | None = None, template: str | None = No
 
     With `template`, only an error that keeps this template from being written counts. The packs
     that come with Nikawa are not checked again. What is wrong with a lexicon is raised, with its
-    cure, by whoever loads it.
+    cure, when it is loaded.
     """
     if spec in pack_names() and not (Path(spec) / PACK_FILE).is_file():
         return

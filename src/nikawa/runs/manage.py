@@ -47,7 +47,7 @@ class ListedRun(Record, frozen=True, kw_only=True):
     finished: str = ""
     differs: Mapping[str, Any] | msgspec.UnsetType = msgspec.UNSET
     """What tells it from other runs of the list that have the same task, model, variation, stage and
-    seed, such as a setting or the digest of a checkpoint; absent if there is none."""
+    seed, such as a setting or the digest of a checkpoint; absent without such a difference."""
 
 
 class Changed(Record, frozen=True, kw_only=True):
