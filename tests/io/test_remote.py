@@ -331,3 +331,10 @@ def test_hidden_labels_go_only_to_an_address_that_was_named(
         stream.write(BytesIO(b"x").getvalue())
     with pytest.raises(BadInput, match=r"NIKAWA_HIDDEN_REMOTE=memory://laboratory"):
         uploads.refuse_hidden(RemotePath("memory://laboratory/keys"), private=True)
+
+
+def test_a_folder_with_a_key_that_no_path_can_name_is_refused() -> None:
+    put("memory://lab/a.txt", b"a")
+    MemoryFileSystem.store["/lab//b.txt"] = MemoryFileSystem.store["/lab/a.txt"]
+    with pytest.raises(BadInput, match=r"name has an empty part: '/b.txt'; give that object"):
+        list_inputs([to_path("memory://lab")])

@@ -54,7 +54,11 @@ def connect(address: str) -> Iterator[Any]:
         # otherwise Ray takes this machine's address in the network, where such a cluster does not listen
         ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
     try:
+        if ":" in chosen and "://" not in chosen:
+            check_token(ray, chosen)
         start_ray(ray, chosen or "auto")
+    except ray.exceptions.AuthenticationError:
+        raise wrong_token(chosen or "auto") from None
     except (ConnectionError, RuntimeError, ValueError) as problem:
         if chosen or not isinstance(problem, ConnectionError):
             raise no_cluster(chosen or "auto") from None
@@ -66,15 +70,33 @@ def connect(address: str) -> Iterator[Any]:
 
 
 def check_address(address: str) -> None:
-    """Refuse an address at which nothing listens: Ray itself would try for minutes."""
+    """Refuse an address where nothing listens, or something else than Ray, such as its dashboard: Ray would try for minutes."""
     host, _, port = address.rpartition(":")
     if address in ("", "auto", "local") or "://" in address:
         return
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS):
-            return
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS) as server:
+            if os.environ.get("RAY_USE_TLS", "0") == "0" and not speaks_http2(server):
+                raise no_cluster(address)
     except (OSError, ValueError, OverflowError):
         raise no_cluster(address) from None
+
+
+def check_token(ray: Any, address: str) -> None:
+    """Raise the `AuthenticationError` of Ray where the token is missing or wrong; `ray.init` would try for 20 seconds."""
+    from ray._private.authentication.authentication_token_setup import ensure_token_if_auth_enabled
+
+    ensure_token_if_auth_enabled(create_token_if_missing=False)
+    ray._raylet.GcsClient(address=address)
+
+
+def speaks_http2(server: socket.socket) -> bool:
+    """Whether a server answers as those of gRPC do, which Ray uses: with a frame of settings."""
+    server.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
+    head = b""
+    while len(head) < 4 and (more := server.recv(4 - len(head))):
+        head += more
+    return head[3:] == b"\x04"
 
 
 def no_cluster(address: str) -> BadInput:
@@ -83,6 +105,13 @@ def no_cluster(address: str) -> BadInput:
     if address != "auto":
         what = f"there is no Ray cluster at {address}"
     cure = "start one (ray start --head), or pass --address HOST:PORT of one that runs"
+    return BadInput(what, cure=cure)
+
+
+def wrong_token(address: str) -> BadInput:
+    """The error for a cluster whose token is not sent: Ray sends it to an address only if `RAY_AUTH_MODE` says so."""
+    what = f"the token for the Ray cluster at {address} is missing or wrong"
+    cure = "set RAY_AUTH_MODE=token, and copy ~/.ray/auth_token from the machine that started it"
     return BadInput(what, cure=cure)
 
 
@@ -136,7 +165,11 @@ def keep_to_threads(count: int) -> Iterator[None]:
 def find_cause(problem: Any) -> Exception:
     """The error of a function, as it was raised on a node."""
     cause: Exception = problem.cause if isinstance(problem.cause, Exception) else problem
-    if isinstance(cause, RuntimeError) and "failed to import on the worker" in str(cause):
+    text = str(cause)
+    is_unread = type(cause).__name__ == "RaySystemError" and "nikawa" in text
+    if (is_unread and ("ImportError" in text or "ModuleNotFoundError" in text)) or (
+        isinstance(cause, RuntimeError) and "failed to import on the worker" in text
+    ):
         cure = f"install nikawa {__version__} on every node, in the environment that starts Ray"
         return BadInput("a node cannot import nikawa", cure=cure)
     return cause

@@ -396,7 +396,7 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
         with translate_errors(self):
             system, place = open_system(self)
             system.invalidate_cache()
-            names = _cut_names(system.ls(place, detail=False), place)
+            names = _cut_names(system.ls(place, detail=False), place, self)
         return iter([self / name for name in names])
 
     def glob(self, pattern: str, **_: Any) -> Iterator[RemotePath]:
@@ -414,7 +414,7 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
         with translate_errors(self):
             system, place = open_system(self)
             system.invalidate_cache()
-            return _cut_names(system.find(place, maxdepth=depth), place)
+            return _cut_names(system.find(place, maxdepth=depth), place, self)
 
     def shows(self, path: RemotePath) -> bool:
         """Whether a file below this folder is not hidden."""
@@ -470,11 +470,15 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
     chmod = symlink_to = hardlink_to = _refuse_change
 
 
-def _cut_names(found: Iterable[Any], place: str) -> list[str]:
-    """The names below a place, sorted."""
+def _cut_names(found: Iterable[Any], place: str, folder: RemotePath) -> list[str]:
+    """The names below a place, sorted. Raises if one has an empty part, which a path cannot name."""
     start = place.strip("/")
-    names = {str(name).strip("/").removeprefix(start).strip("/") for name in found}
-    return sorted(name for name in names if name)
+    tails = [str(name).strip("/").removeprefix(start) for name in found]
+    for tail in tails:
+        if "//" in tail:
+            what = f"holds an object whose name has an empty part: {tail[1:]!r}"
+            raise BadInput(what, file=folder, cure="give that object another name")
+    return sorted({name for tail in tails if (name := tail.strip("/"))})
 
 
 def _has_pattern(name: str, pattern: str) -> bool:

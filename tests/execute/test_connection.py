@@ -1,0 +1,60 @@
+"""The connection to a Ray cluster: what answers at an address, and what the errors of nodes mean. No cluster is started."""
+
+from __future__ import annotations
+
+import socket
+from threading import Thread
+
+import pytest
+
+from nikawa.errors import BadInput
+from nikawa.execute.ray_connection import check_address, connect, find_cause
+
+
+def serve_once(answer: bytes) -> str:
+    """The address of a server that gives one answer to one visitor."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def answer_once() -> None:
+        with server, server.accept()[0] as visitor:
+            visitor.recv(1024)
+            visitor.sendall(answer)
+
+    Thread(target=answer_once, daemon=True).start()
+    return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_an_address_of_a_web_server_is_refused_at_once() -> None:
+    address = serve_once(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    with pytest.raises(BadInput, match=f"no Ray cluster at {address}"):
+        check_address(address)
+    with pytest.raises(BadInput, match="no Ray cluster"):
+        check_address(serve_once(b""))
+
+
+def test_a_server_that_sends_settings_of_http2_may_be_ray() -> None:
+    check_address(serve_once(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))))
+
+
+def test_a_missing_token_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ray.exceptions.AuthenticationError("InvalidAuthToken")
+
+    monkeypatch.setattr(ray._raylet, "GcsClient", refuse)
+    monkeypatch.setattr(ray._private.ray_constants, "ENABLE_RAY_CLUSTER", True)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    address = serve_once(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
+    with pytest.raises(BadInput, match=r"token .* is missing or wrong; set RAY_AUTH_MODE=token"):
+        connect(address).__enter__()
+
+
+def test_a_node_without_nikawa_is_named() -> None:
+    ray = pytest.importorskip("ray")
+    problem = ray.exceptions.RaySystemError("ModuleNotFoundError: No module named 'nikawa'")
+    problem.cause = None
+    assert "a node cannot import nikawa" in str(find_cause(problem))
+    problem = ray.exceptions.RaySystemError("ImportError: libgomp is missing")
+    problem.cause = None
+    assert find_cause(problem) is problem
