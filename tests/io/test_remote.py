@@ -18,6 +18,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractBufferedFile
 
 from nikawa.datasets import load
+from nikawa.datasets.task_lookup import find_tasks
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.io import remote, uploads
 from nikawa.io.atomic import atomic_folder, atomic_write, private_files, staged_files
@@ -338,3 +339,8 @@ def test_a_folder_with_a_key_that_no_path_can_name_is_refused() -> None:
     MemoryFileSystem.store["/lab//b.txt"] = MemoryFileSystem.store["/lab/a.txt"]
     with pytest.raises(BadInput, match=r"name has an empty part: '/b.txt'; give that object"):
         list_inputs([to_path("memory://lab")])
+
+
+def test_the_message_on_a_missing_task_hides_the_password() -> None:
+    with pytest.raises(BadInput, match=r"memory://me:\*\*\*@lab/x: no such file"):
+        find_tasks("memory://me:geheim@lab/x")

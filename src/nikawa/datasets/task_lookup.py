@@ -16,7 +16,7 @@ from nikawa.datasets.load import load, peek
 from nikawa.datasets.names import benchmarks, suites, tasks, tasks_of
 from nikawa.errors import BadInput
 from nikawa.io.folders import is_dataset_folder
-from nikawa.io.remote import to_path
+from nikawa.io.remote import mask_secrets, to_path
 from nikawa.records import Card, Dataset, Task
 from nikawa.spec import name_and_split
 
@@ -44,7 +44,7 @@ def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
     if head != name and head.strip() and to_path(head).exists():
         raise BadInput(f"{name} names a split", cure=f"a task covers a whole dataset: write {head}")
     if "/" in name:
-        raise BadInput("no such file or folder", file=name, cure="check the path")
+        raise BadInput("no such file or folder", file=mask_secrets(name), cure="check the path")
     return tasks_of(name)
 
 
