@@ -365,9 +365,9 @@ class Output:
         self.tally.add(result.tally)
         self.sentences += result.sentences
         self.kept += len(result.kept)
-        kept.writelines(result.kept)
+        kept.write(b"".join(result.kept))  # a compressed stream has no writelines
         if removed is not None and result.removed:
-            removed.writelines(result.removed)
+            removed.write(b"".join(result.removed))
 
     def report(
         self, steps: Sequence[Step], language: str, files: Sequence[SourceFile]

@@ -192,7 +192,7 @@ def print_gate(report: GenerateReport) -> None:
     gate = report.gate
     assert gate is not None
     tries = f"{report.attempt + 1} attempt{'s' if report.attempt else ''}"
-    for number, names in enumerate(report.failed, 1):
+    for number, names in enumerate(report.failed or (), 1):
         count = format_count(len(names), "pair")
         echo(f"Attempt {number}: {count} over the line: {name_first(names, MAX_NAMES_SHOWN)}")
     over = f"{format_count(len(gate.over), 'pair')} over the line, {gate.allowed:,} allowed ({gate.tokeniser}, {tries})"

@@ -328,11 +328,14 @@ def list_(
 ) -> None:
     """List the runs of a folder, finished or not, with their main score."""
     from nikawa.metrics.units import parse_table_unit
-    from nikawa.runs.manage import list_runs
+    from nikawa.runs.manage import find_differences, list_runs
 
     table = parse_table_unit(unit)
-    rows = list_runs(out, task, model)
-    print_result(rows, lambda rows: show_list(rows, table), json=json, quiet=quiet)
+
+    def show(rows: Sequence[ListedRun]) -> None:
+        show_list(rows, find_differences(rows, out), table)
+
+    print_result(list_runs(out, task, model), show, json=json, quiet=quiet)
 
 
 def diff(
@@ -730,8 +733,10 @@ def format_differences(differs: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
-    """Print one line per run."""
+def show_list(
+    rows: Sequence[ListedRun], differences: Mapping[str, Mapping[str, Any]], table: TableUnit
+) -> None:
+    """Print one line per run; `differences` has what tells runs apart that look alike."""
     from nikawa.metrics.units import describe_conversion, format_score
 
     columns: tuple[str, ...] = (
@@ -746,8 +751,7 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
         "score",
         "protocol",
     )
-    has_differences = any(r.differs for r in rows)
-    if has_differences:
+    if differences:
         columns = (*columns, "differs in")
     shown = [
         (
@@ -765,7 +769,7 @@ def show_list(rows: Sequence[ListedRun], table: TableUnit) -> None:
             r.metric,
             "" if r.value is None else format_score(r.value, r.metric, r.unit or "percent", table),
             r.protocol,
-            *([format_differences(r.differs or {})] if has_differences else []),
+            *([format_differences(differences.get(r.run, {}))] if differences else []),
         )
         for r in rows
     ]

@@ -185,8 +185,9 @@ class GenerateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     many."""
     folder: str
     gate: GateVerdict | None = None
-    failed: tuple[tuple[str, ...], ...] = ()
-    """For each attempt before the last one, the tokens and labels over the line of the gate."""
+    failed: tuple[tuple[str, ...], ...] | msgspec.UnsetType = msgspec.UNSET
+    """For each attempt before the last one, the tokens and labels over the line of the gate; absent
+    if there was one attempt."""
 
 
 def generate(
@@ -532,7 +533,7 @@ class Plan:
             asked=missed,
             folder=str(out),
             gate=verdict,
-            failed=journal.failed,
+            failed=journal.failed or msgspec.UNSET,
         )
 
     def find_untested(self) -> dict[str, tuple[str, ...]]:

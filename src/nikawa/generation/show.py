@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 
+import msgspec
+
 from nikawa.errors import BadInput
 from nikawa.generation.check import refuse_faults
 from nikawa.generation.conditions import write_condition
@@ -83,8 +85,8 @@ class TemplateView(Record, frozen=True, kw_only=True):
     unreachable: tuple[str, ...]
     """Cells of labels it has elsewhere that no times reach."""
     samples: tuple[SampleProblem, ...]
-    placeholders: str = ""
-    """Why the words of the samples are placeholders; empty if they are from the lexicon."""
+    placeholders: str | msgspec.UnsetType = msgspec.UNSET
+    """Why the words of the samples are placeholders; absent if they are from the lexicon."""
 
 
 def show_template(
@@ -136,7 +138,7 @@ def show_template(
         labels={label: labels.count(label) for label in dict.fromkeys(labels)},
         unreachable=tuple(cell.name for cell in pack.unreachable() if cell.template is template),
         samples=tuple(draw_samples(template, cells, n, rng, draw_words)),
-        placeholders=placeholders,
+        placeholders=placeholders or msgspec.UNSET,
     )
 
 

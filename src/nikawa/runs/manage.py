@@ -45,9 +45,6 @@ class ListedRun(Record, frozen=True, kw_only=True):
     """The reason for a missing number, if too few answers could be read."""
     protocol: str = ""
     finished: str = ""
-    differs: Mapping[str, Any] | msgspec.UnsetType = msgspec.UNSET
-    """What tells it from other runs of the list that have the same task, model, variation, stage and
-    seed, such as a setting or the digest of a checkpoint; absent without such a difference."""
 
 
 class Changed(Record, frozen=True, kw_only=True):
@@ -91,37 +88,36 @@ class RunDiff(Record, frozen=True, kw_only=True):
 
 def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[ListedRun]:
     """Every run below a folder, or those of a task or a model."""
-    runs = {run.path.name: run for run in stored_runs(out, broken=True)}
-    rows = [describe_run(run) for run in runs.values()]
+    rows = [describe_run(run) for run in stored_runs(out, broken=True)]
     if task is not None:
         rows = [row for row in rows if row.task == task]
     if model is not None:
         rows = [row for row in rows if row.model == model]
-    is_alike = attrgetter("task", "model", "variation", "stage", "seed")
-    rows = sorted(rows, key=attrgetter("task", "model", "variation", "stage", "seed", "run"))
-    listed = []
-    for _, group in groupby(rows, key=is_alike):
-        alike = list(group)
-        readable = [row for row in alike if row.model and row.state != "broken"]
-        differs = _find_differences([runs[row.run] for row in readable])
-        for row in alike:
-            own = differs.get(row.run)
-            listed.append(msgspec.structs.replace(row, differs=own) if own else row)
-    return listed
+    key = attrgetter("task", "model", "variation", "stage", "seed", "run")
+    return sorted(rows, key=key)
 
 
-def _find_differences(runs: Sequence[StoredRun]) -> dict[str, dict[str, Any]]:
-    """What defines each of these runs and is not the same for all of them."""
-    if len(runs) < 2:
-        return {}
-    facts = {run.path.name: dict(_flat("", msgspec.to_builtins(run.spec))) for run in runs}
-    names = dict.fromkeys(name for each in facts.values() for name in each)
-    differing = [
-        name for name in names if len({repr(each.get(name)) for each in facts.values()}) > 1
-    ]
-    return {
-        run: {name: each.get(name, "default") for name in differing} for run, each in facts.items()
-    }
+def find_differences(rows: Sequence[ListedRun], out: Path) -> dict[str, dict[str, Any]]:
+    """For each run that looks like others of the list, what tells it from them, such as a setting or
+    the digest of a checkpoint.
+    """
+    looks = attrgetter("task", "model", "variation", "stage", "seed")
+    differences = {}
+    for _, group in groupby(sorted(rows, key=looks), key=looks):
+        alike = [row.run for row in group if row.model and row.state != "broken"]
+        if len(alike) < 2:
+            continue
+        facts = {
+            name: dict(_flat("", msgspec.to_builtins(open_run(name, out).spec))) for name in alike
+        }
+        names = dict.fromkeys(name for each in facts.values() for name in each)
+        for run, each in facts.items():
+            differences[run] = {
+                name: each.get(name, "default")
+                for name in names
+                if len({repr(other.get(name)) for other in facts.values()}) > 1
+            }
+    return differences
 
 
 def describe_run(run: StoredRun) -> ListedRun:
