@@ -117,6 +117,9 @@ def test_what_a_screen_reader_hears(serve: Serve) -> None:
     served = serve("scale", items=1, pay={"per_item": 3})
     page = served.worker(language="en")
     inner = page.open()
+    inner.wait_for_selector(
+        "[role=status]:has-text('0 answered')"
+    )  # announced after the item is drawn
     heard = inner.locator("body").aria_snapshot()
     for part in (
         'heading "How similar in meaning are the two sentences?" [level=2]',
