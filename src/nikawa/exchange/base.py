@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 from nikawa.exchange.copy_code import CodeCopy
 from nikawa.exchange.scoring import READERS, UNREAD
@@ -127,9 +127,9 @@ class Tool:
     """The versions that exports were run with, the newest first."""
     write: Callable[[ToolExport], Iterator[tuple[str, str]]]
     """Path below the folder and content of every file."""
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Kind, ...] = get_args(Kind)
     """The kinds of task that it can ask and score exactly."""
-    refused: Mapping[Kind, str]
+    refused: Mapping[Kind, str] = field(default_factory=dict)
     """Why it cannot express the other kinds."""
     needs_gold: bool = False
     """Whether it cannot run a task without labels."""

@@ -158,16 +158,4 @@ TOOL = Tool(
     about="set-ups for flexeval: Jsonnet, data, dataset and metric classes",
     versions=("0.18.3",),
     write=write,
-    kinds=(
-        "text",
-        "inference",
-        "similarity",
-        "choice",
-        "reading",
-        "tagging",
-        "relation",
-        "tree",
-        "dialogue",
-    ),
-    refused={},
 )

@@ -140,16 +140,4 @@ TOOL = Tool(
     about="tasks for inspect: Python, data, scorer",
     versions=("0.3.285",),
     write=write,
-    kinds=(
-        "text",
-        "inference",
-        "similarity",
-        "choice",
-        "reading",
-        "tagging",
-        "relation",
-        "tree",
-        "dialogue",
-    ),
-    refused={},
 )

@@ -194,16 +194,4 @@ TOOL = Tool(
     about="tasks for lighteval: Python, data, scorer",
     versions=("0.13.0",),
     write=write,
-    kinds=(
-        "text",
-        "inference",
-        "similarity",
-        "choice",
-        "reading",
-        "tagging",
-        "relation",
-        "tree",
-        "dialogue",
-    ),
-    refused={},
 )

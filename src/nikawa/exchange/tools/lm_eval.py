@@ -181,16 +181,4 @@ TOOL = Tool(
     about="tasks for lm-eval: YAML, data, scorer",
     versions=("0.4.13",),
     write=write,
-    kinds=(
-        "text",
-        "inference",
-        "similarity",
-        "choice",
-        "reading",
-        "tagging",
-        "relation",
-        "tree",
-        "dialogue",
-    ),
-    refused={},
 )
