@@ -372,7 +372,7 @@ def test_logs_and_warnings_are_escaped(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_names_on_pages_are_isolated() -> None:
     """Texts of items stay exact on the pages that draw them by script: no element may reorder its neighbours."""
-    for name in ("collect/pages/static/collect.css", "reporting/page.css"):
+    for name in ("collect/pages/static/collect.css", "reporting/base.css"):
         text = (ROOT / "src" / "nikawa" / name).read_text("utf-8")
         rule = re.search(r"^(a,.*) ?\{ ?unicode-bidi: ?isolate", text, re.MULTILINE)
         assert rule, name

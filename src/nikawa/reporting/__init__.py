@@ -10,7 +10,7 @@
 | draw them | `page` (the file, its summary and its method), `section` (one task), `analysis_blocks` (its analyses), `summary` (Markdown, LaTeX and CSV of the summary) |
 
 Drawing rests on `fragments` (numbers, tables and notes as HTML), `plots` (pictures), `markup` (escaping, templates) and
-`sources` (which file a number is from). `page.css`, `page.js` and `page_browser.js` become a part of the page.
+`sources` (which file a number is from). `base.css`, `page.css`, `page.js` and `page_browser.js` become a part of the page.
 
 The other files are independent: `agreement` is the page about the agreement of workers, `scatter` the picture of the
 artifact test (both place names with `label_placement`), `card` the dataset card in Markdown, and `tables` a table in

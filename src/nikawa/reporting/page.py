@@ -103,6 +103,11 @@ def asset(name: str) -> str:
     return files("nikawa.reporting").joinpath(name).read_text("utf-8")
 
 
+def style_sheet() -> str:
+    """The style of a report: colours, type, tables and plots, which the pages of a leaderboard share, then what is its own."""
+    return asset("base.css") + asset("page.css")
+
+
 def document(
     page: Page,
     items: Mapping[str, ItemColumns],
@@ -115,7 +120,7 @@ def document(
     the data would not run even if it were not escaped.
     """
     page = page_in_table(add_places(page), unit)
-    script, style = asset("page_browser.js") + asset("page.js"), asset("page.css")
+    script, style = asset("page_browser.js") + asset("page.js"), style_sheet()
     digest = b64encode(sha256(script.encode()).digest()).decode()
     place = inside(NUMBERS, "sections")
     made = render(
@@ -226,7 +231,7 @@ def name_files_apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
 
 def standalone(picture: str) -> str:
     """A plot with the colours it has on the page, written out: many programs know no CSS variables."""
-    style = asset("page.css")
+    style = asset("base.css")
     colours, shapes = (
         style[style.index(f"/* {name} */") : style.index(f"/* end of {name} */")]
         for name in ("colours", "plots")

@@ -8,7 +8,7 @@
 | `draw_heat` | counts of gold against answers |
 | `draw_reliability` | share of right answers against probability |
 
-Every function returns markup whose texts are escaped. Colours and shapes are classes of `page.css`: `c0` to `c5` are the
+Every function returns markup whose texts are escaped. Colours and shapes are classes of `base.css`: `c0` to `c5` are the
 marks of systems, `s0` to `s5` their lines. `data-src` names the source file of a mark. A plot that would be taller than
 a sheet of paper comes in parts of whole rows, since a browser cuts no picture between rows.
 """

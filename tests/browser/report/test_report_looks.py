@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nikawa.reporting import plots
-from nikawa.reporting.page import asset
+from nikawa.reporting.page import style_sheet
 from nikawa.reporting.plots import SHEET_HEIGHT
 
 pytestmark = pytest.mark.slow
@@ -154,7 +154,7 @@ def test_tall_plots_are_printed_in_parts_that_fit_on_a_sheet(
     picture = plots.draw_dots(lines, "t", (0, 100), list("abcd"), 40.0, SHEET_HEIGHT)
     body = f'<h3>Slices</h3><p class="soft">Each row …</p><figure class="parts">{picture}</figure>'
     (tmp_path / "tall.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><style>{asset("page.css")}</style><main>{body}</main>',
+        f'<!doctype html><meta charset="utf-8"><style>{style_sheet()}</style><main>{body}</main>',
         "utf-8",
     )
     page = visit(tmp_path / "tall.html", viewport={"width": width, "height": height})
