@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nikawa.collect.form import Form, Problem
 from nikawa.errors import BadInput
 from nikawa.serve.background import LatestFigures
-from nikawa.serve.connections import OccasionalLog
-from nikawa.serve.errors import Refused, Unavailable
 from nikawa.serve.languages import LANGUAGES, accepted_language, fill_message, read_messages
 from nikawa.serve.limits import RateLimiter
 from nikawa.serve.markdown import render_markdown
-from nikawa.serve.requests import json_response, read_json_body
+from nikawa.serve.requests import json_response
 from nikawa.serve.server import StaticFiles
+from nikawa.serve.site import ServedSite
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,17 +29,9 @@ if TYPE_CHECKING:
 
     from nikawa.collect.project import Project
     from nikawa.collect.store import Store
-    from nikawa.serve.database import Connection
 
-P = ParamSpec("P")
-T = TypeVar("T")
-S = TypeVar("S", bound=msgspec.Struct)
 Analysis = Callable[["Project", "Store"], Any]
 """An analysis that the dashboard shows and that needs other stages; passed in when the server starts."""
-ALIVE_SECONDS = 5.0
-"""In which the database must answer for the server to be alive."""
-WRITE_SECONDS = 60.0
-"""Maximum wait for the disk; then the page sends the request again with the same key."""
 PAGES = Path(str(files("nikawa.collect") / "pages"))
 
 
@@ -65,7 +55,7 @@ def owner_messages(language: str) -> Mapping[str, str]:
     return read_messages("nikawa.collect", "messages/owner", language)
 
 
-class Site:
+class Site(ServedSite):
     """A project being served: what every handler of a request needs.
 
     `analyses` are computed for the dashboard under their names; `clock` tells the time, so that tests can set it.
@@ -78,9 +68,8 @@ class Site:
         analyses: Mapping[str, Analysis] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__(store, clock)
         self.project = project
-        self.store = store
-        self.clock = clock
         self.analyses = dict(analyses or {})
         limits = project.settings.limits
         self.max_body_bytes = limits.body_kilobytes * 1024
@@ -93,49 +82,6 @@ class Site:
         self.login_requests = RateLimiter(0.2, 8)
         """Of an address."""
         self.figures = LatestFigures(clock)
-        self._cached: dict[str, tuple[float, Any]] = {}
-        self._busy: dict[str, asyncio.Lock] = {}
-        self._alive_threads: Any = None
-        self._log = OccasionalLog()
-
-    async def write(
-        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Have the store's writer call a function, and wait until it is on disk."""
-        future = asyncio.wrap_future(self.store.submit(function, *args, **kwargs))
-        try:
-            async with asyncio.timeout(WRITE_SECONDS):
-                return await future
-        except TimeoutError:
-            raise Unavailable("the database takes too long; send it again") from None
-
-    async def read(
-        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Call a function that only reads, in a thread outside the event loop."""
-        from starlette.concurrency import run_in_threadpool
-
-        return await run_in_threadpool(self.store.read, function, *args, **kwargs)
-
-    async def read_body(self, request: Request, kind: type[S]) -> S:
-        """The JSON body of a POST, checked against its type.
-
-        Raises `Refused` where it is too large, or is something else than the type says.
-        """
-        return await read_json_body(request, kind, self.max_body_bytes)
-
-    async def cached(self, key: str, max_age: float, compute: Callable[[], T]) -> T:
-        """A value computed outside the event loop, at most once at a time and once per `max_age` seconds."""
-        from starlette.concurrency import run_in_threadpool
-
-        async with self._busy.setdefault(key, asyncio.Lock()):
-            fresh_until, value = self._cached.get(key, (float("-inf"), None))
-            began = time.monotonic()
-            if began >= fresh_until:
-                value = await run_in_threadpool(compute)
-                ended = time.monotonic()  # what is slow to compute is computed less often
-                self._cached[key] = (ended + max(max_age, 10 * (ended - began)), value)
-            return cast(T, value)
 
     @cached_property
     def static(self) -> StaticFiles:
@@ -177,19 +123,6 @@ class Site:
         self.templates.get_template("login.html")
         await self.check_alive()
 
-    async def check_alive(self) -> None:
-        """Ask the database something; raises `Unavailable` where it does not answer."""
-        from anyio import CapacityLimiter, to_thread
-
-        # A separate thread: all others may be waiting for the database.
-        self._alive_threads = self._alive_threads or CapacityLimiter(4)
-        ask = partial(self.store.read, lambda db: db.one("SELECT 1"))
-        try:
-            async with asyncio.timeout(ALIVE_SECONDS):
-                await to_thread.run_sync(ask, abandon_on_cancel=True, limiter=self._alive_threads)
-        except TimeoutError:
-            raise Unavailable("the database does not respond in time") from None
-
     def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
         """A page of HTML; `more` holds further values for its template."""
         from markupsafe import Markup
@@ -227,6 +160,10 @@ class Site:
         header = request.headers.get("accept-language", "")
         return accepted_language(header, self.project.settings.language)
 
+    def message(self, language: str, code: str) -> str:
+        """The sentence for the code of a refusal."""
+        return page_message(language, code)
+
     def describe_problem(self, language: str, problem: Problem) -> str:
         """A problem of an answer as a sentence in a language, in the form's own words."""
         return page_message(language, problem.code, problem.values, self.project.form)
@@ -250,18 +187,3 @@ class Site:
             "problems": [self.problem_json(language, problem) for problem in problems],
         }
         return json_response(body, 422)
-
-    def refusal_response(self, request: Request, refused: Refused) -> Response:
-        """The response to a refused request: a code and a sentence, or a page for a browser.
-
-        A response with status 429 says when to try again.
-        """
-        language, status = self.request_language(request), refused.status
-        message = page_message(language, refused.code)
-        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-            response = self.page("message.html", language, status, heading=status, text=message)
-        else:
-            response = json_response({"error": refused.code, "message": message}, status)
-        if status == 429:
-            response.headers["retry-after"] = "2"
-        return response

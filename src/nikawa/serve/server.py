@@ -60,7 +60,11 @@ MAX_ACCEPTED_AT_ONCE = 64
 
 
 class SecurityHeaders:
-    """Puts the security headers on every response; what is not static is never stored by a cache."""
+    """Puts the security headers on every response; what is not static is never stored by a cache.
+
+    A response may set one of them itself. One with a content policy of its own says there who may frame it, so it has no
+    `x-frame-options`.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -74,8 +78,11 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message.setdefault("headers", [])
-                headers.extend(HEADERS)
-                if not any(name.lower() == b"cache-control" for name, _ in headers):
+                own = {name.lower() for name, _ in headers}
+                if b"content-security-policy" in own:
+                    own.add(b"x-frame-options")
+                headers.extend(header for header in HEADERS if header[0] not in own)
+                if b"cache-control" not in own:
                     headers.append((b"cache-control", b"no-store"))
             await send(message)
 
