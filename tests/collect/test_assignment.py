@@ -30,7 +30,7 @@ from nikawa.collect.items import add_items
 from nikawa.collect.permutation import permute
 from nikawa.collect.project import KINDS, Project, create_project
 from nikawa.collect.settings import Settings
-from nikawa.collect.store import create_tables, project_database
+from nikawa.collect.store import Store, project_database
 from nikawa.collect.submissions import (
     Report,
     Submission,
@@ -267,7 +267,7 @@ class Assignment(RuleBasedStateMachine):
 def test_assignment(database: str, tmp_path: Path) -> None:
     where = project_database(database, tmp_path, "assignment")
     db = where.connect()
-    create_tables(where, db)
+    Store.create_tables(where, db)
     db.close()
     machine = type("Here", (Assignment,), {"database": where})
     how = settings(

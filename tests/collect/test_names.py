@@ -11,7 +11,6 @@ import pytest
 
 from nikawa.collect.items import import_judgements, open_synced
 from nikawa.collect.job import create, create_links
-from nikawa.collect.names import MAX_NAME_CHARS, find_look_alikes, find_name_fault, is_person_name
 from nikawa.collect.sources import NewProject
 from nikawa.collect.workers import add_worker
 from nikawa.errors import BadInput
@@ -19,6 +18,7 @@ from nikawa.io.judgements import JudgementOptions
 from nikawa.io.records import write_records
 from nikawa.records import Example, Judgement
 from nikawa.serve.login import hash_token
+from nikawa.serve.names import MAX_NAME_CHARS, find_look_alikes, find_name_fault, is_person_name
 
 Run = Callable[..., CompletedProcess[str]]
 

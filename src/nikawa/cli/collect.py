@@ -126,7 +126,7 @@ def show_export(count: ExportCount, form: str | None, out: Path, pseudonymise: b
 
 def show_status(project_status: dict[str, Any]) -> None:
     """Print the progress, the latest workers and their reports."""
-    from nikawa.collect.names import describe_look_alikes
+    from nikawa.serve.names import describe_look_alikes
 
     done = project_status["progress"]
     echo(

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nikawa.collect.names import find_look_alikes
 from nikawa.collect.project import Project
 from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time
 from nikawa.collect.workers import AUTHOR, REPORT_COUNTED, all_workers
@@ -16,6 +15,7 @@ from nikawa.collect.writers import WRITER
 from nikawa.serve import audit
 from nikawa.serve.database import Connection
 from nikawa.serve.errors import Refused
+from nikawa.serve.names import find_look_alikes
 
 ROWS_PER_PAGE = 100
 MAX_WORKERS_SHOWN = 5000

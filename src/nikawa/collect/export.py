@@ -25,7 +25,6 @@ import msgspec
 
 from nikawa.collect.form import WriterExample
 from nikawa.collect.items import open_synced
-from nikawa.collect.names import fold_name
 from nikawa.collect.project import EXAMPLES, Project, open_project
 from nikawa.collect.store import (
     ANSWERS,
@@ -55,6 +54,7 @@ from nikawa.io.records import read_examples, write_records
 from nikawa.records import DECISION_KINDS, Example, Judgement, JudgementKind
 from nikawa.serve.background import stream_in_process
 from nikawa.serve.database import Connection
+from nikawa.serve.names import fold_name
 
 PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions", "reports")
 """Parts of an export."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from nikawa.collect.settings import find_line, setting_names
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_text
+from nikawa.io.settings import find_line, setting_names
 from nikawa.records import Example, Record
 from nikawa.registry import Registry, collect_plugins
 
@@ -197,7 +197,7 @@ class Form:
         try:
             return msgspec.convert(dict(table), self.settings)
         except (msgspec.ValidationError, ValueError) as problem:
-            names = setting_names(str(problem))[:1]
+            names = [setting_names(str(problem))[0].partition("[")[0]]
             raise wrong(plain_fault(str(problem)), names, "correct the value") from None
 
     def initial_options(self, chosen: Mapping[str, Any]) -> dict[str, Any]:

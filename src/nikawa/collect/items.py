@@ -23,7 +23,6 @@ from nikawa.collect.adjudication import import_decisions
 from nikawa.collect.assignment import remember_seen
 from nikawa.collect.form import REPORTS
 from nikawa.collect.imports import fit_judgements, list_questions
-from nikawa.collect.names import MAX_NAME_CHARS, fold_name
 from nikawa.collect.permutation import draw_index_start
 from nikawa.collect.project import EXAMPLES, KINDS, Project, open_project
 from nikawa.collect.sources import read_source_writers, read_sources
@@ -32,11 +31,9 @@ from nikawa.collect.store import (
     KEYED,
     Store,
     decode_example,
-    get_value,
     is_keyed,
     parse_time,
     project_database,
-    set_value,
 )
 from nikawa.collect.workers import (
     AUTHOR,
@@ -68,6 +65,8 @@ from nikawa.records import Example, Judgement
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection
 from nikawa.serve.login import hash_token
+from nikawa.serve.names import MAX_NAME_CHARS, fold_name
+from nikawa.serve.store import get_value, set_value
 
 ITEMS_PER_CHUNK = 20_000
 

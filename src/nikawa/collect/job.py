@@ -15,12 +15,6 @@ from msgspec.structs import replace
 from nikawa.collect.dashboard import overview
 from nikawa.collect.forms._base import format_guideline, make_guideline
 from nikawa.collect.items import key_draws, open_synced
-from nikawa.collect.names import (
-    MAX_NAME_CHARS,
-    describe_look_alikes,
-    find_look_alikes,
-    find_name_fault,
-)
 from nikawa.collect.project import KINDS, Project, create_project, open_project
 from nikawa.collect.pseudonyms import (
     OWNER_KEY,
@@ -38,7 +32,7 @@ from nikawa.collect.sources import (
     read_source_writers,
     read_sources,
 )
-from nikawa.collect.store import DRAWS, get_value, is_keyed, set_value
+from nikawa.collect.store import DRAWS, is_keyed
 from nikawa.collect.workers import (
     all_workers,
     bar_own_texts,
@@ -55,6 +49,13 @@ from nikawa.io.records import read_examples, write_records
 from nikawa.records import reference
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.login import hash_password, set_person
+from nikawa.serve.names import (
+    MAX_NAME_CHARS,
+    describe_look_alikes,
+    find_look_alikes,
+    find_name_fault,
+)
+from nikawa.serve.store import get_value, set_value
 
 OWNER = "owner"
 ADDRESS = "address"

@@ -19,9 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nikawa.collect.names import fold_name
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
+from nikawa.serve.names import fold_name
 
 OWNER_KEY = "owner.key"
 """The name of the file in a project, next to the sheets of a build, and in the user's data folder."""

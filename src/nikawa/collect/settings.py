@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
 
-from nikawa.errors import BadInput, suggest
-from nikawa.io.lines import read_text
-from nikawa.io.toml import parse_toml
+from nikawa.errors import BadInput
+from nikawa.io.settings import SettingsTable, format_toml_value, read_settings_file
 
 Language = Literal["ja", "ko", "en"]
 ReportCode = Literal["personal", "hate", "bias", "undecidable", "broken", "other"]
@@ -22,11 +20,7 @@ Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Amount = Annotated[float, Meta(ge=0, le=1e9)]
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file."""
-
-
-class Assign(_Table, frozen=True):
+class Assign(SettingsTable, frozen=True):
     """Who gets what."""
 
     workers_per_item: Annotated[int, Meta(ge=1, le=10_000)] = 3
@@ -43,7 +37,7 @@ class Assign(_Table, frozen=True):
     """Key of every random draw; another seed gives other orders and other control items."""
 
 
-class Gold(_Table, frozen=True):
+class Gold(SettingsTable, frozen=True):
     """Control items among the others."""
 
     rate: Share = 0.0
@@ -54,14 +48,14 @@ class Gold(_Table, frozen=True):
     """A worker with a smaller share of right answers is excluded."""
 
 
-class Pilot(_Table, frozen=True):
+class Pilot(SettingsTable, frozen=True):
     """The trial before the main task: all of pilot.jsonl, in its order."""
 
     pass_mark: Share = 0.8
     """The share of right answers that lets a worker in."""
 
 
-class Speed(_Table, frozen=True):
+class Speed(SettingsTable, frozen=True):
     """Answers too quick to have been read."""
 
     min_seconds: Amount = 0.0
@@ -72,7 +66,7 @@ class Speed(_Table, frozen=True):
     """Minimum number of answers before the share of a worker counts."""
 
 
-class Pay(_Table, frozen=True):
+class Pay(SettingsTable, frozen=True):
     """Pay of workers."""
 
     per_item: Amount = 0.0
@@ -81,7 +75,7 @@ class Pay(_Table, frozen=True):
     """Shown next to the amount; nothing is converted."""
 
 
-class Crowd(_Table, frozen=True):
+class Crowd(SettingsTable, frozen=True):
     """A crowd platform: its link is /join/KEY?worker=ID, the key is shown by `nikawa collect links`."""
 
     join: bool = False
@@ -94,7 +88,7 @@ class Crowd(_Table, frozen=True):
     """Maximum number of workers who can join through the link."""
 
 
-class Limits(_Table, frozen=True):
+class Limits(SettingsTable, frozen=True):
     """Limits of the server."""
 
     body_kilobytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
@@ -107,7 +101,7 @@ class Limits(_Table, frozen=True):
     """Longest comment on an answer or report."""
 
 
-class Reports(_Table, frozen=True):
+class Reports(SettingsTable, frozen=True):
     """What happens to an item that a worker reports."""
 
     codes: tuple[ReportCode, ...] = get_args(ReportCode)
@@ -117,7 +111,7 @@ class Reports(_Table, frozen=True):
     where a build decides what becomes of reported items."""
 
 
-class Adjudication(_Table, frozen=True):
+class Adjudication(SettingsTable, frozen=True):
     """The effect of the owner's decisions."""
 
     decisions: Literal["override", "ties"] = "override"
@@ -125,7 +119,7 @@ class Adjudication(_Table, frozen=True):
     no gold of them. Exports carry it along."""
 
 
-class Server(_Table, frozen=True):
+class Server(SettingsTable, frozen=True):
     """Who may connect, and whom the server believes."""
 
     trusted_proxies: tuple[str, ...] = ()
@@ -138,7 +132,7 @@ class Server(_Table, frozen=True):
     """Connections of one address that is no trusted proxy."""
 
 
-class Settings(_Table, frozen=True):
+class Settings(SettingsTable, frozen=True):
     """All of project.toml."""
 
     title: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -215,35 +209,25 @@ decisions = "override"      # a decision is the gold, whatever the votes; "ties"
 def format_settings(settings: Settings) -> str:
     """The project.toml of a new project."""
     text = TEMPLATE.format(
-        title=_toml_value(settings.title),
-        form=_toml_value(settings.form),
-        language=_toml_value(settings.language),
+        title=format_toml_value(settings.title),
+        form=format_toml_value(settings.form),
+        language=format_toml_value(settings.language),
         workers=settings.assign.workers_per_item,
     )
     if settings.reports != Reports():
         reports = settings.reports
         text += (
             "\n[reports]                   # reasons for which a worker can report an item\n"
-            f"codes = {_toml_value(reports.codes)}\n"
-            f"counted = {_toml_value(reports.counted)}              # true: a report is an answer; false: another worker gets the item\n"
+            f"codes = {format_toml_value(reports.codes)}\n"
+            f"counted = {format_toml_value(reports.counted)}              # true: a report is an answer; false: another worker gets the item\n"
         )
     if not settings.options:
         return text
     lines = []
     for name, value in settings.options.items():
-        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
-        lines.append(f"{key} = {_toml_value(value)}\n")
+        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else format_toml_value(name)
+        lines.append(f"{key} = {format_toml_value(value)}\n")
     return f"{text}\n[form_settings]             # settings of the form\n{''.join(lines)}"
-
-
-def _toml_value(value: Any) -> str:
-    """A value as TOML writes it; JSON's texts, numbers, truth values and lists are TOML's too."""
-    if isinstance(value, dict):
-        pairs = (f"{_toml_value(str(key))} = {_toml_value(one)}" for key, one in value.items())
-        return "{" + ", ".join(pairs) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml_value, value)) + "]"
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
 
 
 def read_settings(path: Path) -> Settings:
@@ -251,62 +235,6 @@ def read_settings(path: Path) -> Settings:
 
     Raises `BadInput` with file and line where it is missing, is no TOML, or has a setting that is unknown or wrong.
     """
-    if not path.exists():
-        cure = "create a project with: nikawa collect new PROJECT --examples FILE --form FORM"
-        raise BadInput("there is no project.toml", file=path.parent, cure=cure)
-    text = read_text(path, "settings").decode()
-    table = parse_toml(text, path)
-    _refuse_unknown_settings(table, path, text)
-    try:
-        return msgspec.convert(table, Settings)
-    except msgspec.ValidationError as problem:
-        line = find_line(text, setting_names(str(problem)))
-        raise BadInput(
-            f"a setting is wrong: {problem}", file=path, line=line, cure="correct it"
-        ) from None
-
-
-def _refuse_unknown_settings(table: dict[str, Any], path: Path, text: str) -> None:
-    """Refuse an unknown setting or table; the message suggests the nearest name."""
-    kinds = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
-    for name, value in table.items():
-        if name not in kinds:
-            what = f"there is no setting {name!r}"
-            line = find_line(text, (name,))
-            raise BadInput(what, file=path, line=line, cure=suggest(name, kinds))
-        kind = kinds[name]
-        is_table = isinstance(kind, type) and issubclass(kind, _Table)
-        if not is_table or not isinstance(value, dict):
-            continue
-        known = {field.encode_name for field in msgspec.structs.fields(kind)}
-        for key in value:
-            if key not in known:
-                what = f"[{name}] has no setting {key!r}"
-                line = find_line(text, (name, key))
-                raise BadInput(what, file=path, line=line, cure=suggest(key, known))
-
-
-def find_line(text: str, names: Sequence[str]) -> int | None:
-    """The line of a setting, or of the table it names; None where the file does not hold it.
-
-    >>> find_line("[gold]\\nrate = 2\\n", ("gold", "rate"))
-    2
-    """
-    section = ""
-    table = ".".join(names[:-1])
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if stripped.startswith("["):
-            section = stripped.strip("[]# ").split("]")[0]
-            if section == ".".join(names):
-                return number
-            continue
-        key = stripped.split("=")[0].strip().strip("\"'")
-        if key == names[-1] and section == table:
-            return number
-    return None
-
-
-def setting_names(problem: str) -> list[str]:
-    """The setting an error of msgspec speaks of (`… - at `$.gold.rate``), as table and name."""
-    return re.sub(r"\[[^\]]*\]", "", problem.rpartition("`$.")[2].rstrip("`")).split(".")
+    cure = "create a project with: nikawa collect new PROJECT --examples FILE --form FORM"
+    missing = BadInput("there is no project.toml", file=path.parent, cure=cure)
+    return read_settings_file(path, Settings, missing)

@@ -25,8 +25,6 @@ Columns whose names do not say what they hold:
 
 from __future__ import annotations
 
-import os
-import tempfile
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -34,11 +32,9 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.records import Example, revive
-from nikawa.serve import audit, login
-from nikawa.serve.database import Connection, Database, Sqlite, open_database
-from nikawa.serve.writer import DatabaseWriter
+from nikawa.serve.database import Connection, Database, open_database
+from nikawa.serve.store import META, ServerStore, get_value
 
 VERSION = "1"
 DRAWS, TEXT_ORDER = "draws", "order of texts"
@@ -46,8 +42,9 @@ DRAWS, TEXT_ORDER = "draws", "order of texts"
 texts. They are written with the tables, so that a project in progress goes on as it began."""
 KEYED = "keyed"
 
-TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+TABLES = (
+    META
+    + """;
 CREATE TABLE items (
   id {int} PRIMARY KEY, kind TEXT NOT NULL, position {int} NOT NULL, ref TEXT NOT NULL, grp TEXT, spot {int} NOT NULL,
   asked {int} NOT NULL, done {int} NOT NULL DEFAULT 0, leased {int} NOT NULL DEFAULT 0,
@@ -92,49 +89,19 @@ CREATE TABLE decisions (
   seq {serial}, item {int} NOT NULL, person TEXT NOT NULL, body TEXT NOT NULL, reason TEXT NOT NULL,
   at {real} NOT NULL);
 CREATE INDEX decisions_item ON decisions (item, seq)"""
+)
 
 ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
 IS_COUNTED = "a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
 """The condition that an answer of `ANSWERS` counts: it is not surplus, not withdrawn, not of an excluded worker."""
 
 
-class Store(DatabaseWriter):
+class Store(ServerStore):
     """What is known of a project beyond its files. Close it, or use it in a `with`."""
 
-    def __init__(self, database: Database) -> None:
-        db = database.connect()
-        try:
-            create_tables(database, db)
-        finally:
-            db.close()
-        super().__init__(database)
-
-    def backup(self, path: Path, *, overwrite: bool = False) -> None:
-        """Copy the whole database while people work, by SQLite's own online backup."""
-        if not isinstance(self.database, Sqlite):
-            cure = "use pg_dump, which copies a running PostgreSQL"
-            raise BadInput(f"{self.database} is not a SQLite file", cure=cure)
-        refuse_existing(path, overwrite)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=".backup.", suffix=".copy", dir=path.parent)
-        os.close(descriptor)
-        part = Path(name)
-        db = self.database.connect()
-        try:
-            db.copy_to(part)
-            # answers are private, in a copy too
-            with (
-                atomic_write(path, overwrite=overwrite, private=True) as stream,
-                part.open("rb") as copy,
-            ):
-                while block := copy.read(1 << 20):
-                    stream.write(block)
-        finally:
-            db.close()
-            part.unlink(missing_ok=True)
-
-    def __enter__(self) -> Store:
-        return self
+    tables = TABLES
+    version = VERSION
+    first_values = ((DRAWS, KEYED), (TEXT_ORDER, KEYED))
 
 
 def project_database(address: str, folder: Path, name: str) -> Database:
@@ -145,42 +112,6 @@ def project_database(address: str, folder: Path, name: str) -> Database:
 def open_store(address: str, folder: Path, name: str) -> Store:
     """The store of a project; `address` is empty for the file in its folder."""
     return Store(project_database(address, folder, name))
-
-
-def create_tables(database: Database, db: Connection) -> None:
-    """Create the tables if they do not exist; refuse tables of another version."""
-    if _version(db) == VERSION:
-        return
-    with db.transaction():
-        version = _version(db)
-        if version is None:
-            tables = ";".join((TABLES, audit.TABLES, login.TABLES))
-            for statement in tables.format(**database.column_types).split(";"):
-                db.execute(statement)
-            for key, value in (("version", VERSION), (DRAWS, KEYED), (TEXT_ORDER, KEYED)):
-                set_value(db, key, value)
-        elif version != VERSION:
-            what = f"the database has version {version}, this server needs {VERSION}"
-            raise BadInput(what, file=str(database), cure="use the release of Nikawa that made it")
-
-
-def _version(db: Connection) -> str | None:
-    return get_value(db, "version") if db.has_table("meta") else None
-
-
-def get_value(db: Connection, key: str) -> str | None:
-    """A value kept for the project as a whole."""
-    row = db.one("SELECT value FROM meta WHERE key = ?", key)
-    return None if row is None else str(row[0])
-
-
-def set_value(db: Connection, key: str, value: str) -> None:
-    """Keep a value for the project as a whole, in place of an earlier one."""
-    db.execute(
-        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        key,
-        value,
-    )
 
 
 def is_keyed(db: Connection, draws: str) -> bool:

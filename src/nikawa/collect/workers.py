@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from nikawa.collect.names import clean_name, find_name_fault, fold_name
 from nikawa.collect.project import Project
 from nikawa.collect.settings import Settings
-from nikawa.collect.store import get_value, set_value
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection, DeferredWrites
 from nikawa.serve.errors import Refused
 from nikawa.serve.login import hash_token
+from nikawa.serve.names import clean_name, find_name_fault, fold_name
+from nikawa.serve.store import get_value, set_value
 
 WORKER_COLUMNS = (
     "id, name, origin, state, reason, language, serial, place, answered, pilot, pilot_right, gold, gold_right,"

@@ -1,4 +1,4 @@
-"""Names of workers: which may be given, which are the same name spelled otherwise, and which only look the same.
+"""Names of people: which may be given, which are the same name spelled otherwise, and which only look the same.
 
 Two spellings of one name are one worker: names are compared in the compatibility form of Unicode (NFKC), without blanks
 around them and without case. Somebody who comes a second time as `Hanako ` gets the link of `hanako`, and none of the
@@ -19,7 +19,7 @@ from functools import lru_cache
 from nikawa.records import DECISION_KINDS
 
 MAX_NAME_CHARS = 200
-"""Of a worker's name."""
+"""Of a name."""
 _UNSEEN = re.compile(
     # What is printable for Python and yet not to be seen: fillers of Hangul, the empty cell of Braille,
     # joiners and variation selectors (Default_Ignorable_Code_Point of Unicode, where it is no format character).
