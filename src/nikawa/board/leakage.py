@@ -28,8 +28,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, isinf, lgamma, log, log2, sqrt
 
-from nikawa.board.records import Disclosure
-
 LN2 = log(2)
 EXACT_COMB = 10_000
 """Up to this size binomial coefficients are computed with whole numbers."""
@@ -176,20 +174,23 @@ class Leak:
     """Bits by what was shown: scores, slices, comparisons, ties."""
 
 
-def sum_leaks(disclosures: Iterable[Disclosure], tests: Sequence[TestLabels]) -> list[Leak]:
+def sum_leaks(
+    sums: Iterable[tuple[str, str, str | None, str, int, float]], tests: Sequence[TestLabels]
+) -> list[Leak]:
     """The leak budget: for each test, everybody together first, then each account, the highest first.
 
-    Entries of the owner have no account; they count for everybody, and so for no account alone.
+    `sums` is what `store.sum_disclosures` returns: task, split, account, kind, how many, bits. Entries of the owner have no account;
+    they count for everybody, and for no account alone.
     """
-    sums: dict[tuple[str, str], dict[str | None, dict[str, float]]] = {}
-    for one in disclosures:
-        accounts = sums.setdefault((one.task, one.split), {None: {}})
-        for account in {None, one.account}:
-            kinds = accounts.setdefault(account, {})
-            kinds[one.kind] = kinds.get(one.kind, 0.0) + one.bits
+    by_test: dict[tuple[str, str], dict[str | None, dict[str, float]]] = {}
+    for task, split, account, kind, _, bits in sums:
+        accounts = by_test.setdefault((task, split), {None: {}})
+        for one in {None, account}:
+            kinds = accounts.setdefault(one, {})
+            kinds[kind] = kinds.get(kind, 0.0) + bits
     leaks = []
     for test in tests:
-        accounts = sums.get((test.task, test.split), {None: {}})
+        accounts = by_test.get((test.task, test.split), {None: {}})
         rows = [make_leak(test, account, kinds) for account, kinds in accounts.items()]
         leaks += sorted(rows, key=lambda leak: (leak.account is not None, -leak.bits))
     return leaks

@@ -203,6 +203,28 @@ class ShownComparison(BoardRecord, frozen=True):
     reason: Withheld | None = None
 
 
+class Place(BoardRecord, frozen=True, order=True):
+    """One ladder of one account: a metric of a task and split, over all items or a slice."""
+
+    task: str
+    split: str
+    metric: str
+    where: str = ""
+
+
+class LadderState(BoardRecord, frozen=True):
+    """Where an account stands on a ladder. It is never reset."""
+
+    best: str | None = None
+    """The submission that set the shown best."""
+    shown: float | None = None
+    tries: int = 0
+    bests: int = 0
+    """How many values were shown."""
+    width: int = 0
+    """The place in `reveal.WIDTHS` of the widest interval so far."""
+
+
 class Disclosure(BoardRecord, frozen=True):
     """One thing about the labels that was shown: the leak budget adds these up."""
 

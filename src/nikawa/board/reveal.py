@@ -34,9 +34,10 @@ import numpy as np
 from nikawa.board.ladder import Rung, choose_step, climb, round_to_step
 from nikawa.board.leakage import count_levels, ladder_bits, monotone_bits, rounded_bits
 from nikawa.board.records import (
-    BoardRecord,
     BoardSet,
     Disclosure,
+    LadderState,
+    Place,
     Role,
     ShownComparison,
     ShownScore,
@@ -70,28 +71,6 @@ FINAL_STEP = 0.01
 GOLD_FIELDS = ("gold", "bin", "label")
 """Slices that are made from the labels themselves."""
 MIN_SEEDS_FOR_SD = 2
-
-
-class Place(BoardRecord, frozen=True, order=True):
-    """One ladder of one account: a metric of a task and split, over all items or a slice."""
-
-    task: str
-    split: str
-    metric: str
-    where: str = ""
-
-
-class LadderState(BoardRecord, frozen=True):
-    """Where an account stands on a ladder. It is never reset."""
-
-    best: str | None = None
-    """The submission that set the shown best."""
-    shown: float | None = None
-    tries: int = 0
-    bests: int = 0
-    """How many values were shown."""
-    width: int = 0
-    """The place in `WIDTHS` of the widest interval so far."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ Columns whose names do not say what they hold:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,7 +29,9 @@ from nikawa.board.records import (
     Account,
     Disclosure,
     Flag,
+    LadderState,
     Link,
+    Place,
     ShownComparison,
     ShownScore,
     Submission,
@@ -92,6 +94,9 @@ CREATE TABLE shown_comparisons (
 CREATE TABLE shown_ties (
   task TEXT NOT NULL, split TEXT NOT NULL, metric TEXT NOT NULL, submission TEXT NOT NULL, letters TEXT NOT NULL,
   visible_at {real} NOT NULL, PRIMARY KEY (task, split, metric, submission)) {norowid};
+CREATE TABLE ladders (
+  account TEXT NOT NULL, task TEXT NOT NULL, split TEXT NOT NULL, metric TEXT NOT NULL, where_ TEXT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (account, task, split, metric, where_)) {norowid};
 CREATE TABLE finals (
   account TEXT NOT NULL, task TEXT NOT NULL, submission TEXT NOT NULL, chosen_at {real} NOT NULL, scored_at {real},
   PRIMARY KEY (account, task)) {norowid};
@@ -381,6 +386,37 @@ def read_shown_scores(
             values.append(value)
     rows = db.rows(f"{sql} ORDER BY submission, task, split, metric, where_", *values)
     return [_SHOWN_SCORE.decode(row[0]) for row in rows]
+
+
+def read_ladders(
+    db: Connection, account: str | None, task: str, split: str
+) -> dict[Place, LadderState]:
+    """Where an account (None: the owner) stands on each ladder of a set."""
+    rows = db.rows(
+        "SELECT metric, where_, body FROM ladders WHERE account = ? AND task = ? AND split = ?",
+        account or "",
+        task,
+        split,
+    )
+    return {
+        Place(task=task, split=split, metric=metric, where=where): _LADDER.decode(body)
+        for metric, where, body in rows
+    }
+
+
+_LADDER = msgspec.json.Decoder(LadderState)
+
+
+def save_ladders(db: Connection, account: str | None, states: Mapping[Place, LadderState]) -> None:
+    """Keep where an account stands, in the transaction that keeps what was shown."""
+    db.execute_many(
+        "INSERT INTO ladders (account, task, split, metric, where_, body) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (account, task, split, metric, where_) DO UPDATE SET body = excluded.body",
+        [
+            (account or "", place.task, place.split, place.metric, place.where, encode(state))
+            for place, state in states.items()
+        ],
+    )
 
 
 def save_shown_comparison(db: Connection, comparison: ShownComparison, now: float) -> None:
