@@ -12,6 +12,10 @@ beats the best one shown so far by more than chance; otherwise the account learn
 The paper rounds to 1/n in the second form. Here it rounds to the step as well, and the rounded value must be above R: so shown values
 are few and rise strictly, which `leakage` counts. The paper has losses, which fall; here higher is better.
 
+One more rule is not in the paper. Somebody who starts at 0 on purpose, with answers left out, could be shown a hundred new bests
+on the way to the score of guessing, and each says which of many random files was lucky. So the rise that is needed grows: after each
+`BESTS_PER_STEP` shown bests, a new one must be one more step above the old.
+
 A metric that is no mean over items has no item scores. Its noise is the standard deviation of the difference under paired
 bootstrap resamples of items; for a mean this is s / sqrt(n) again. Where items come in groups (a premise, a dialogue), the
 group is the unit in both.
@@ -31,6 +35,8 @@ from nikawa.stats.resample import Floats, Ints, bootstrap, count_units
 
 NOISE_RESAMPLES = 1_000
 """Resamples for the noise of a metric that is no mean over items."""
+BESTS_PER_STEP = 5
+"""After so many shown bests, the next must rise by one more step."""
 NICE = (5, 2, 1)
 """A step is one of these times a power of ten."""
 
@@ -82,11 +88,11 @@ def climb_fixed(shown: float | None, value: float, step: float) -> Rung:
     return climb(shown, value, step, step)
 
 
-def climb(shown: float | None, value: float, noise: float, step: float) -> Rung:
+def climb(shown: float | None, value: float, noise: float, step: float, bests: int = 1) -> Rung:
     """The parameter-free ladder (Algorithm 2 of the paper), rounded to a step; higher is better.
 
-    `shown` is the shown best, `noise` the standard error of the difference from the submission that set it. A value or a noise that is
-    not defined never climbs.
+    `shown` is the shown best, `noise` the standard error of the difference from the submission that set it, and `bests` counts the bests
+    that were shown before. A value or a noise that is not defined never climbs.
 
     >>> climb(80.0, 81.2, 0.4, 1.0)
     Rung(shown=81.0, is_new_best=True)
@@ -94,15 +100,39 @@ def climb(shown: float | None, value: float, noise: float, step: float) -> Rung:
     Rung(shown=80.0, is_new_best=False)
     >>> climb(80.0, 80.4, 0.1, 1.0)  # above the noise, yet nothing that the step shows
     Rung(shown=80.0, is_new_best=False)
+    >>> climb(80.0, 81.2, 0.4, 1.0, bests=5)  # the sixth best must rise by two steps
+    Rung(shown=80.0, is_new_best=False)
     """
     if isnan(value):
         return Rung(shown, False)
     rounded = round_to_step(value, step)
     if shown is None:
         return Rung(rounded, True)
-    if value > shown + noise and rounded > shown:
+    # half a step of slack: sums of decimals are not exact
+    if value > shown + noise and rounded > shown + step * (needed_steps(bests) - 0.5):
         return Rung(rounded, True)
     return Rung(shown, False)
+
+
+def needed_steps(bests: int) -> int:
+    """By how many steps a new best must be above the old, after so many.
+
+    >>> [needed_steps(bests) for bests in (1, 4, 5, 10)]
+    [1, 1, 2, 3]
+    """
+    return 1 + bests // BESTS_PER_STEP
+
+
+def count_most_bests(levels: int) -> int:
+    """The most bests that a ladder with so many levels can show to one account.
+
+    >>> count_most_bests(101), count_most_bests(1)
+    (29, 1)
+    """
+    bests, left = 1, levels - 1
+    while (left := left - needed_steps(bests)) >= 0:
+        bests += 1
+    return bests
 
 
 def measure_noise(first: Sequence[Evaluation], second: Sequence[Evaluation], groups: Ints) -> float:

@@ -5,11 +5,11 @@ bits, whatever it submitted and however clever it was: this is counting, and ass
 
 Shown values of a ladder rise strictly over a grid of m values. A sequence of k submissions with p new bests is given by which
 submissions were the new bests and which values they showed: C(k, p) * C(m, p) sequences. Over all p these are C(k + m, m)
-sequences (Vandermonde). A board that shows every score rounded to the grid has m^k sequences, one that shows the exact score of n items has
+sequences (Vandermonde); here p is limited, as the rise that is needed grows (`ladder.needed_steps`). A board that shows every score rounded to the grid has m^k sequences, one that shows the exact score of n items has
 (n + 1)^k.
 
 - The description of what was shown so far (`ladder_bits`): log2(min(k, m) + 1) for p, and log2 C(k, p) + log2 C(m, p).
-- The most that k submissions can be shown (`worst_ladder_bits`): log2 C(k + m, m).
+- The most that k submissions can be shown (`worst_ladder_bits`): log2 of the sum over all possible p.
 
 What B bits allow (`accuracy_bound`): let an attacker guess each of n labels, right with a mean probability of a. Without what the board
 showed, the guess would be right with probability q at most (the share of the most frequent label, or the true accuracy of the
@@ -27,6 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, isinf, lgamma, log, log2, sqrt
+
+from nikawa.board.ladder import count_most_bests
 
 LN2 = log(2)
 EXACT_COMB = 10_000
@@ -72,12 +74,17 @@ def ladder_bits(tries: int, bests: int, levels: int) -> float:
 
 
 def worst_ladder_bits(tries: int, levels: int) -> float:
-    """The most bits that a ladder can show to one account in so many tries: log2 C(tries + levels, levels).
+    """The most bits that a ladder can show to one account in so many tries.
 
-    >>> round(worst_ladder_bits(1_000, 101))
-    482
+    >>> round(worst_ladder_bits(1_000, 101)), round(log2_comb(1_000 + 101, 101))
+    (269, 482)
     """
-    return log2_comb(tries + levels, levels)
+    parts = [
+        log2_comb(tries, bests) + log2_comb(levels, bests)
+        for bests in range(min(count_most_bests(levels), tries) + 1)
+    ]
+    most = max(parts)
+    return most + log2(sum(2.0 ** (part - most) for part in parts))
 
 
 def rounded_bits(tries: int, levels: int) -> float:

@@ -217,13 +217,14 @@ def _reveal_one(work: _Reveal, place: Place, true: TrueScore) -> bool:
     state = work.moved.get(place) or work.states.get(place) or LadderState()
     if work.rules.rule == "ladder":
         noise = work.noise.get(place, float("nan"))
-        rung = climb(state.shown, value, convert_unit(noise, unit, "percent"), step)
+        rung = climb(state.shown, value, convert_unit(noise, unit, "percent"), step, state.bests)
     else:
         rung = Rung(round_to_step(value, step), not isnan(value))
     after = _count_try(state, true, rung, unit)
     work.moved[place] = after
     levels = count_levels(step, 100 * metric.low, 100 * metric.high, true.n)
     bits = _count_bits(work.rules, after, levels) - _count_bits(work.rules, state, levels)
+    bits = max(0.0, bits)  # a ladder that showed all its few levels is described in fewer bits
     if rung.is_new_best and true.sd is not None:
         bits += log2(len(SD_CLASSES) + 1)
     work.disclosures.append(
