@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nikawa.board.ladder import choose_step, mean_noise
 from nikawa.board.leakage import TestLabels as Labels
-from nikawa.board.leakage import label_bits, make_leak
+from nikawa.board.leakage import gain_of, label_bits, make_leak
 from nikawa.board.records import BoardSet, LadderState, Place, TrueScore
 from nikawa.board.reveal import RevealRules, Rule, reveal_scores
 
@@ -305,7 +305,22 @@ def run_attacks(arguments: Sequence[str]) -> None:
                 )
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {"attack": run_attacks}
+def run_bounds(arguments: Sequence[str]) -> None:
+    """Print what so many submissions of one account can tell at most, by rule and size of the test."""
+    parser = argparse.ArgumentParser(prog="python -m bench.board bounds", description=__doc__)
+    parser.add_argument("--items", type=int, nargs="+", default=[500, 2_000, 10_000])
+    parser.add_argument("--tries", type=int, nargs="+", default=[10, 100, 1_000])
+    parser.add_argument("--start", type=float, default=0.5)
+    chosen = parser.parse_args(arguments)
+    print("items   step  tries  rule       bits  accuracy at most")
+    for items in chosen.items:
+        step = choose_step(items)
+        for tries in chosen.tries:
+            for rule, (bits, accuracy) in gain_of(tries, items, chosen.start, step).items():
+                print(f"{items:6,} {step:5g}  {tries:5,}  {rule:7}  {bits:6,.0f}  {accuracy:8.1%}")
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {"attack": run_attacks, "bounds": run_bounds}
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # bench lies beside the package, not in it
+sys.path.insert(0, str(Path(__file__).parents[2]))  # bench is not part of the package
 
 from bench.board import ATTACKS, Outcome, attack_board
 

@@ -162,7 +162,7 @@ def test_seeds_are_one_query_and_their_spread_is_coarse() -> None:
 
 
 def test_withdrawing_and_other_names_give_no_try_back() -> None:
-    """The state goes by account and set: a submission of another system, or after a withdrawal, meets the same ladder."""
+    """The state belongs to account and set: a submission of another system, or after a withdrawal, meets the same ladder."""
     account = Account()
     account.submit(true(80.0, submission="first"))
     again = account.submit(true(80.0, submission="another system")).scores[0]

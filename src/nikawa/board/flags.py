@@ -18,16 +18,21 @@ Answers are coded as small integers (`encode_answers`), so that one file is comp
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.board.records import Flag
+from nikawa.board.folder import Board
+from nikawa.board.records import Flag, Submission
+from nikawa.io.atomic import atomic_write
+from nikawa.serve.database import Connection
 
 Codes = NDArray[np.int32]
 
@@ -185,3 +190,78 @@ def count_pairs(codes: Codes, earlier: Codes, labels: int) -> NDArray[np.int64]:
     places = pairs + (np.arange(rows) * (size + 1))[:, None]
     counts = np.bincount(places.ravel(), minlength=rows * (size + 1))
     return counts.reshape(rows, size + 1)[:, :size].reshape(rows, labels, labels)
+
+
+CODES = "answers.npy"
+"""The codes of a file of answers, next to it: what is compared is not parsed again."""
+PREDICTIONS = "predictions.jsonl"
+
+
+class FlagFinder:
+    """Flags a submission against all earlier ones, whose codes it keeps in memory. Call it from one thread."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], dict[str, Codes]] = defaultdict(dict)
+        self._items: dict[tuple[str, str], list[str]] = {}
+
+    def __call__(self, db: Connection, board: Board, submission: Submission) -> list[Flag]:
+        """The flags of a submission, each with its task and split; several seeds are compared with earlier submissions only."""
+        flags: list[Flag] = []
+        for task, split in dict.fromkeys((file.task, file.split) for file in submission.files):
+            rows = db.rows(
+                "SELECT f.path, f.submission, s.account FROM files f JOIN submissions s ON s.id = f.submission"
+                " WHERE f.task = ? AND f.split = ? AND s.seq < ? ORDER BY s.seq, f.seed",
+                task,
+                split,
+                submission.seq,
+            )
+            codes = [self._codes_of(board, task, split, row[0]) for row in rows]
+            size = len(self._items_of(board, task, split))
+            earlier = EarlierAnswers(
+                submissions=[row[1] for row in rows],
+                accounts=[row[2] for row in rows],
+                codes=np.stack(codes) if codes else np.zeros((0, size), dtype=np.int32),
+            )
+            labels = len(board.tasks[task].labels)
+            for file in submission.files:
+                if (file.task, file.split) == (task, split):
+                    own = self._codes_of(board, task, split, file.path)
+                    for flag in find_flags(
+                        own, submission.account, earlier, submission.received, labels
+                    ):
+                        detail = {"task": task, "split": split, "seed": file.seed, **flag.detail}
+                        flags.append(Flag(kind=flag.kind, detail=detail, at=flag.at))
+        return flags
+
+    def _items_of(self, board: Board, task: str, split: str) -> list[str]:
+        if (task, split) not in self._items:
+            self._items[task, split] = [one.id for one in board.examples(task, split)]
+        return self._items[task, split]
+
+    def _codes_of(self, board: Board, task: str, split: str, path: str) -> Codes:
+        rows = self._rows[task, split]
+        if path not in rows:
+            folder = (board.folder / path).parent
+            items = self._items_of(board, task, split)
+            codes = _read_codes(folder / CODES, len(items))
+            if codes is None:
+                codes = encode_answers(
+                    _read_answers(folder / PREDICTIONS), items, board.tasks[task].labels
+                )
+                with atomic_write(folder / CODES, overwrite=True, private=True) as stream:
+                    np.save(stream, codes, allow_pickle=False)
+            rows[path] = codes
+        return rows[path]
+
+
+def _read_codes(path: Path, items: int) -> Codes | None:
+    try:
+        codes = np.load(path, allow_pickle=False)
+    except (OSError, ValueError):
+        return None
+    return codes if codes.shape == (items,) and codes.dtype == np.int32 else None
+
+
+def _read_answers(path: Path) -> dict[str, Any]:
+    lines = map(msgspec.json.decode, path.read_bytes().splitlines())
+    return {line["example"]: line.get("answer") for line in lines}

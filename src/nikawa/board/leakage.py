@@ -1,6 +1,6 @@
-"""How much everything that a board showed can have told about its labels: upper bounds in bits, and what they allow.
+"""How much everything that a board showed can reveal about its labels: upper bounds in bits, and what they allow.
 
-What is shown is a message about the labels. If all that an account saw can be written down in B bits, the account learned at most B
+What is shown is a message about the labels. If all that an account saw takes B bits to record, the account learned at most B
 bits, whatever it submitted and however clever it was: this is counting, and assumes nothing about the attacker.
 
 Shown values of a ladder rise strictly over a grid of m values. A sequence of k submissions with p new bests is given by which

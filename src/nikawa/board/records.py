@@ -213,7 +213,7 @@ class Place(BoardRecord, frozen=True, order=True):
 
 
 class LadderState(BoardRecord, frozen=True):
-    """Where an account stands on a ladder. It is never reset."""
+    """The place of an account on a ladder. It is never reset."""
 
     best: str | None = None
     """The submission that set the shown best."""

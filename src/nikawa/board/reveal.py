@@ -67,7 +67,7 @@ PAIR_WIDTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 SD_CLASSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """The standard deviation over seeds is shown as the next of these multiples of the step; above the last as twice it."""
 FINAL_STEP = 0.01
-"""The final split is scored once, so nobody can climb it: it is shown to two decimals."""
+"""The final split is scored once, so no one can climb it: it is shown to two decimals."""
 GOLD_FIELDS = ("gold", "bin", "label")
 """Slices that are made from the labels themselves."""
 MIN_SEEDS_FOR_SD = 2
@@ -444,7 +444,7 @@ def comparison_bits(rules: RevealRules) -> float:
 
 
 def tie_letters(scores: Sequence[ShownScore], p_of: Mapping[tuple[str, str], str]) -> list[str]:
-    """Tie letters of systems with shown scores, from shown p classes alone; `p_of` goes by pairs of submissions.
+    """Tie letters of systems with shown scores, from shown p classes alone; `p_of` has pairs of submissions as keys.
 
     All pairs are corrected together (Holm), each with the largest p of its class: so a letter tells nothing that the classes do
     not, and two systems are apart only if the exact p values would say so too. A pair without a p is a tie.

@@ -391,7 +391,7 @@ def read_shown_scores(
 def read_ladders(
     db: Connection, account: str | None, task: str, split: str
 ) -> dict[Place, LadderState]:
-    """Where an account (None: the owner) stands on each ladder of a set."""
+    """The ladders of an account (None: the owner) for a set."""
     rows = db.rows(
         "SELECT metric, where_, body FROM ladders WHERE account = ? AND task = ? AND split = ?",
         account or "",
@@ -408,7 +408,7 @@ _LADDER = msgspec.json.Decoder(LadderState)
 
 
 def save_ladders(db: Connection, account: str | None, states: Mapping[Place, LadderState]) -> None:
-    """Keep where an account stands, in the transaction that keeps what was shown."""
+    """Keep the ladders of an account, in the transaction that keeps what was shown."""
     db.execute_many(
         "INSERT INTO ladders (account, task, split, metric, where_, body) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (account, task, split, metric, where_) DO UPDATE SET body = excluded.body",
