@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from math import comb, isnan
 from typing import Any
@@ -31,9 +32,9 @@ from nikawa.scoring.score import (
     resampling_units,
 )
 from nikawa.stats.paired import ROUNDS_PER_TEST
-from nikawa.stats.resample import Floats, Ints, count_units, score_interval
+from nikawa.stats.resample import Ints, count_units
 from nikawa.stats.results import LEAST_UNITS
-from nikawa.stats.seeds import ENOUGH_RESAMPLES, ResampledRuns, find_limits, mean_interval
+from nikawa.stats.seeds import ResampledRuns, interval_over_seeds
 
 MIN_ROUNDS, MAX_ROUNDS = 2_000, 25_000
 """Rounds of paired tests by default."""
@@ -239,12 +240,11 @@ class SeedIntervals:
         low, high, is_t = None, None, False
         if len(units) and all(np.array_equal(units, other) for _, other in seen):
             scale = metrics()[metric].scale(task)
-            if all(run.itemwise for run in runs):
-                low, high = (finite(end * scale) for end in self._t_interval(runs, units, rounds))
-                is_t = low is not None
-            else:
-                drawn = self._resample_items_and_seeds(runs, units, rounds)
-                low, high = score_interval(drawn, units, scale)
+            drawn_low, drawn_high, is_mean = interval_over_seeds(
+                runs, units, rounds, partial(self._resample, units)
+            )
+            low, high = finite(drawn_low * scale), finite(drawn_high * scale)
+            is_t = is_mean and low is not None
         units_of_set = count_units(resampling_units(task, self.task.scored(name)))
         is_few = low is None and units_of_set < LEAST_UNITS
         return replace(number, low=low, high=high, few=is_few, by="t" if is_t else UNSET)
@@ -263,30 +263,9 @@ class SeedIntervals:
             self._evaluations[key] = answered.evaluate(metrics()[metric], "official")
         return self._evaluations[key]
 
-    def _blocks(self, runs: Sequence[Evaluation], units: Ints, rounds: int) -> list[Floats]:
-        """Blocks of runs by resamples: each run's score under the same weights of items."""
-        key = (units.tobytes(), rounds)
-        resampled = self._resampled.setdefault(key, ResampledRuns(units, rounds))
-        return resampled.blocks(runs)
-
-    def _t_interval(
-        self, runs: Sequence[Evaluation], units: Ints, rounds: int
-    ) -> tuple[float, float]:
-        """Student's t, for metrics that are means over items."""
-        drawn = np.concatenate(self._blocks(runs, units, min(rounds, ENOUGH_RESAMPLES)), axis=1)
-        values = np.array([run.value for run in runs])
-        limits = find_limits(*(run.detail for run in runs))
-        return mean_interval(values, drawn, count_units(units), limits)
-
-    def _resample_items_and_seeds(
-        self, runs: Sequence[Evaluation], units: Ints, rounds: int
-    ) -> Floats:
-        """The mean under each resample of items and seeds, for any other metric."""
-        generator, means = np.random.default_rng((0, 3)), []
-        for block in self._blocks(runs, units, rounds):
-            picks = generator.integers(0, len(block), size=block.shape)
-            means.append(np.take_along_axis(block, picks, axis=0).mean(axis=0))
-        return np.concatenate(means)
+    def _resample(self, units: Ints, rounds: int) -> ResampledRuns:
+        """Each run's score under the same weights of items."""
+        return self._resampled.setdefault((units.tobytes(), rounds), ResampledRuns(units, rounds))
 
 
 def pair_rows(task: TaskRuns, compared: PairedTests) -> tuple[PairRow, ...]:

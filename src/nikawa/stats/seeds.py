@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, nan, sqrt
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from nikawa.stats.resample import (
     Resampleable,
     count_units,
     draw_kept_weights,
+    percentile_interval,
 )
 from nikawa.stats.results import LEAST_UNITS
 
@@ -209,3 +211,37 @@ def difference_error(
 def _degrees_of_freedom(variance: float, uncertain: float) -> float:
     """Satterthwaite's, from a variance and the uncertain part of its square."""
     return min(MAX_DF, max(1.0, variance**2 / uncertain)) if uncertain else MAX_DF
+
+
+class ScoredRun(Resampleable, Protocol):
+    """What a metric returns for one run, with its scores per item."""
+
+    @property
+    def itemwise(self) -> bool:
+        """Whether the metric is a mean over items."""
+
+    @property
+    def detail(self) -> Floats | None:
+        """One score per item."""
+
+
+def interval_over_seeds(
+    runs: Sequence[ScoredRun], units: Ints, rounds: int, resample: Callable[[int], ResampledRuns]
+) -> tuple[float, float, bool]:
+    """The 95% interval of the mean of runs over items and seeds, and whether it is Student's t.
+
+    Metrics that are means over items have t; for others, items and seeds are resampled. `resample` gives the resamples of the units
+    for a number of rounds. NaN where the interval is not defined.
+    """
+    if all(run.itemwise for run in runs):
+        drawn = np.concatenate(resample(min(rounds, ENOUGH_RESAMPLES)).blocks(runs), axis=1)
+        values = np.array([run.value for run in runs])
+        limits = find_limits(*(run.detail for run in runs))
+        low, high = mean_interval(values, drawn, count_units(units), limits)
+        return low, high, True
+    generator, means = np.random.default_rng((0, 3)), []
+    for block in resample(rounds).blocks(runs):
+        picks = generator.integers(0, len(block), size=block.shape)
+        means.append(np.take_along_axis(block, picks, axis=0).mean(axis=0))
+    low, high = percentile_interval(np.concatenate(means), count_units(units))
+    return low, high, False

@@ -1,0 +1,125 @@
+"""The check of a received file, before it counts: form, ids, answers. It needs no label, and its process can read none.
+
+The checker is a helper process of the server. It reads each file in a limited child, with the readers of `nikawa score`, against the
+published items. What it hands back is the file's answers as `Prediction` lines: scoring reads these, so no file that a submitter
+wrote is ever parsed by a process that has labels.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.board.folder import Board, open_board
+from nikawa.board.wire import Limits, Message, answer_requests, run_limited
+from nikawa.datasets.task_lookup import has_numbered_labels
+from nikawa.errors import BadInput, clip
+from nikawa.io.answers import AnswerFiles
+from nikawa.records import Example, Prediction, Task
+from nikawa.scoring.match import MatchedAnswers, refuse_gaps
+
+MAX_NOTED = 3
+"""Unreadable answers that are quoted to the submitter."""
+
+
+class CheckedAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """What the check says of a file that is accepted."""
+
+    items: int
+    answered: int
+    """Items with an answer that could be read."""
+    unparsed: int
+    """Answers that could not be read: they count as wrong."""
+    unknown: int
+    """Answers to ids that the split does not have."""
+    form: str
+    """The form of the file."""
+    answers: str
+    """The digest of the answers, whatever the form and order of the file."""
+    unreadable: tuple[str, ...] = ()
+    """The first unreadable answers, each with the reason."""
+
+
+def check_answers(
+    path: Path, task: Task, split: str, examples: Sequence[Example], form: str | None = None
+) -> tuple[CheckedAnswers, list[Prediction]]:
+    """Read a file of answers as `nikawa score` does.
+
+    Raises the same `BadInput` as `nikawa score` for a file that cannot be scored: an answer is missing, no id is known, nothing can be
+    read, an id has two answers.
+    """
+    numbered = has_numbered_labels(task)
+    source = AnswerFiles(path, task, form=form, numbered_labels=numbered, keep_rows=False)
+    answers = source.match(examples)
+    if answers.refusal is not None:
+        raise answers.refusal
+    refuse_gaps(MatchedAnswers(split, "", tuple(examples), answers), task, False, path)
+    predictions = [answers.predictions[example.id] for example in examples]
+    plain = sorted((p.example, msgspec.json.encode((p.answer, p.scores))) for p in predictions)
+    state = sha256()
+    for name, answer in plain:
+        state.update(name.encode("utf-8", "surrogatepass") + b"\0" + answer + b"\n")
+    checked = CheckedAnswers(
+        items=len(examples),
+        answered=sum(p.answer is not None for p in predictions),
+        unparsed=len(answers.unparsed),
+        unknown=len(answers.unknown),
+        form=answers.form,
+        answers=state.hexdigest(),
+        unreadable=tuple(
+            clip(f"{name}: {raw!r}: {why}", 200) for name, raw, why in answers.unparsed[:MAX_NOTED]
+        ),
+    )
+    return checked, predictions
+
+
+class Checker:
+    """The helper's side: the items of the board, and the work of a child."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        scoring = board.settings.scoring
+        self.limits = Limits(scoring.seconds, scoring.memory)
+        self.examples: Mapping[tuple[str, str], tuple[Example, ...]] = {
+            (one.task, one.split): board.examples(one.task, one.split) for one in board.sets
+        }
+
+    def answer(self, request: Message) -> Message:
+        """Check the file of a request in a child."""
+        return run_limited(self._check, request, self.limits)
+
+    def _check(self, header: dict[str, Any], _: Sequence[bytes]) -> Message:
+        path, task, split = Path(header["path"]), header["task"], header["split"]
+        try:
+            checked, predictions = check_answers(
+                path,
+                self.board.tasks[task],
+                split,
+                self.examples[task, split],
+                header.get("form") or None,
+            )
+        except BadInput as problem:
+            # the submitter knows the file by the name they gave it
+            if problem.file is not None:
+                problem.file = header["name"]
+            raise
+        lines = b"".join(msgspec.json.encode(one) + b"\n" for one in predictions)
+        return Message({"checked": msgspec.to_builtins(checked)}, (lines,))
+
+
+def main() -> None:
+    """Serve requests on a socket that was inherited: `python -m nikawa.board.checker FOLDER DESCRIPTOR`."""
+    folder, descriptor = sys.argv[1:3]
+    requests = socket.socket(fileno=int(descriptor))
+    checker = Checker(open_board(Path(folder)))
+    answer_requests(requests, checker.answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""Messages between the server and its helpers: a header of JSON and blocks of bytes, each with its length in front.
+
+A helper is a process that answers one request after the other. It has a single thread, so that it may fork; each request is done in
+a forked child with limits (`run_limited`). A child that crashes, hangs or needs too much becomes one line of error.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+
+from nikawa.errors import NikawaError, clip
+
+MAX_HEADER_BYTES = 16 << 20
+MAX_BLOCK_BYTES = 1 << 30
+MAX_BLOCKS = 10_000
+MAX_FAULT_CHARS = 400
+OPEN_FILES = 64
+"""Descriptors of a child."""
+_LENGTH = struct.Struct(">Q")
+
+
+class Message(NamedTuple):
+    """What is sent."""
+
+    header: dict[str, Any]
+    blocks: Sequence[bytes] = ()
+
+
+class HelperFailed(NikawaError):
+    """The helper could not do what it was asked for; the message is one line."""
+
+
+class HelperGone(NikawaError):
+    """The helper has ended; another one may do it."""
+
+
+def send_message(to: socket.socket, message: Message) -> None:
+    """Send a message whole."""
+    head = msgspec.json.encode({**message.header, "blocks": len(message.blocks)})
+    for part in (head, *message.blocks):
+        to.sendall(_LENGTH.pack(len(part)))
+        to.sendall(part)
+
+
+def receive_message(source: socket.socket) -> Message | None:
+    """The next message; None where the other side has hung up."""
+    head = _receive_part(source, MAX_HEADER_BYTES)
+    if head is None:
+        return None
+    header = msgspec.json.decode(head, type=dict[str, Any])
+    count = header.pop("blocks")
+    if not isinstance(count, int) or not 0 <= count <= MAX_BLOCKS:
+        raise HelperFailed("a message has too many blocks")
+    blocks = []
+    for _ in range(count):
+        block = _receive_part(source, MAX_BLOCK_BYTES)
+        if block is None:
+            raise HelperGone("a message ended too early")
+        blocks.append(block)
+    return Message(header, blocks)
+
+
+def _receive_part(source: socket.socket, max_bytes: int) -> bytes | None:
+    length = _receive_exactly(source, _LENGTH.size)
+    if length is None:
+        return None
+    size = _LENGTH.unpack(length)[0]
+    if size > max_bytes:
+        raise HelperFailed("a message is too long")
+    part = _receive_exactly(source, size)
+    if part is None:
+        raise HelperGone("a message ended too early")
+    return part
+
+
+def _receive_exactly(source: socket.socket, size: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < size:
+        part = source.recv(min(1 << 20, size - len(parts)))
+        if not part:
+            if parts:
+                raise HelperGone("a message ended too early")
+            return None
+        parts += part
+    return bytes(parts)
+
+
+class Limits(NamedTuple):
+    """What a child may use."""
+
+    seconds: float
+    """Of CPU time, and of wall time."""
+    megabytes: int
+    """Of address space, in addition to what the helper has when it forks."""
+
+
+Work = Callable[[dict[str, Any], Sequence[bytes]], Message]
+"""Does one request in a child; a `NikawaError` is its one line of refusal."""
+
+
+def run_limited(work: Work, request: Message, limits: Limits) -> Message:
+    """Do a request in a forked child.
+
+    The answer has `"fault"` in its header where the child refused it, crashed, or came to a limit.
+    """
+    mine, its = socket.socketpair()
+    child = os.fork()
+    if not child:
+        mine.close()
+        _work_in_child(work, request, limits, its)
+    its.close()
+    mine.settimeout(limits.seconds)
+    fault = ""
+    answer: Message | None = None
+    try:
+        deadline = time.monotonic() + limits.seconds
+        answer = _receive_before(mine, deadline)
+    except TimeoutError:
+        fault = f"takes longer than {limits.seconds:g} seconds"
+    except (OSError, NikawaError, msgspec.DecodeError):
+        fault = ""
+    finally:
+        mine.close()
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if answer is not None:
+        return answer
+    return Message({"fault": fault or _describe_end(status, limits)})
+
+
+def _receive_before(source: socket.socket, deadline: float) -> Message | None:
+    """The message of a child; `TimeoutError` where it is not whole in time."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(source, selectors.EVENT_READ)
+        if not selector.select(max(0.0, deadline - time.monotonic())):
+            raise TimeoutError
+    return receive_message(source)
+
+
+def _describe_end(status: int, limits: Limits) -> str:
+    """Why a child ended without an answer."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number in (signal.SIGXCPU, signal.SIGKILL):
+            return f"needs more than {limits.seconds:g} seconds of computing time"
+        return f"ended the process that read it (signal {number})"
+    return f"needs more than {limits.megabytes} MB of memory, or ended the process that read it"
+
+
+def _work_in_child(work: Work, request: Message, limits: Limits, out: socket.socket) -> None:
+    """Do the request and leave; nothing of the helper's own continues here."""
+    try:
+        _limit_child(limits)
+        answer = work(request.header, request.blocks)
+    except NikawaError as problem:
+        answer = Message({"fault": clip(str(problem), MAX_FAULT_CHARS)})
+    except MemoryError:
+        answer = Message({"fault": f"needs more than {limits.megabytes} MB of memory"})
+    except BaseException as problem:  # the fault of a reader: no traceback leaves this process
+        answer = Message({"fault": f"cannot be read ({type(problem).__name__})"})
+    with suppress(BaseException):
+        send_message(out, answer)
+        out.close()
+    os._exit(0)
+
+
+def _limit_child(limits: Limits) -> None:
+    """Limit this process, where the system can."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        import resource
+    except ImportError:
+        return
+    seconds = max(1, round(limits.seconds))
+    wanted = {
+        resource.RLIMIT_CPU: (seconds, seconds + 1),
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_NOFILE: (OPEN_FILES, OPEN_FILES),
+    }
+    if sys.platform == "linux":
+        pages = int(open("/proc/self/statm").read().split()[0])  # noqa: PTH123, SIM115
+        size = pages * resource.getpagesize() + (limits.megabytes << 20)
+        wanted[resource.RLIMIT_AS] = (size, size)
+    for kind, values in wanted.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, values)
+
+
+def answer_requests(source: socket.socket, answer: Callable[[Message], Message]) -> None:
+    """Answer one request after the other, until the other side hangs up."""
+    while True:
+        try:
+            request = receive_message(source)
+            if request is None:
+                return
+            send_message(source, answer(request))
+        except (OSError, HelperGone):
+            return
+
+
+class Helper:
+    """The server's side of a helper: asks, waits for the answer, one request at a time."""
+
+    def __init__(self, connect: Callable[[], socket.socket]) -> None:
+        self._connect = connect
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, request: Message, timeout: float | None = None) -> Message:
+        """What the helper answers.
+
+        Raises `HelperFailed` for a fault of the request, and `HelperGone` where the helper cannot be reached.
+        """
+        with self._lock:
+            try:
+                if self._socket is None:
+                    self._socket = self._connect()
+                self._socket.settimeout(timeout)
+                send_message(self._socket, request)
+                answer = receive_message(self._socket)
+            except (OSError, HelperGone) as problem:
+                self._hang_up()
+                raise HelperGone(f"the helper does not answer: {problem}") from problem
+            if answer is None:
+                self._hang_up()
+                raise HelperGone("the helper has ended")
+        if fault := answer.header.get("fault"):
+            raise HelperFailed(str(fault))
+        return answer
+
+    def _hang_up(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def close(self) -> None:
+        """Hang up; a helper that was started for this ends then."""
+        with self._lock:
+            self._hang_up()
