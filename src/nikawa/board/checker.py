@@ -19,7 +19,7 @@ import msgspec
 from nikawa.board.folder import Board, open_board
 from nikawa.board.wire import Limits, Message, answer_requests, run_limited
 from nikawa.datasets.task_lookup import has_numbered_labels
-from nikawa.errors import BadInput, clip
+from nikawa.errors import BadInput, clip, list_names
 from nikawa.io.answers import AnswerFiles
 from nikawa.records import Example, Prediction, Task
 from nikawa.scoring.match import MatchedAnswers, refuse_gaps
@@ -95,22 +95,56 @@ class Checker:
         return run_limited(self._check, request, self.limits)
 
     def _check(self, header: dict[str, Any], _: Sequence[bytes]) -> Message:
-        path, task, split = Path(header["path"]), header["task"], header["split"]
+        sets = [
+            name
+            for name in self.examples
+            if header.get("task") in (None, "", name[0])
+            and header.get("split") in (None, "", name[1])
+        ]
+        if not sets:
+            known = list_names(f"{task}:{split}" for task, split in self.examples)
+            what = f"the board has no {header.get('task') or ''}:{header.get('split') or ''}"
+            raise BadInput(what, cure=f"it has {known}")
         try:
-            checked, predictions = check_answers(
-                path,
-                self.board.tasks[task],
-                split,
-                self.examples[task, split],
-                header.get("form") or None,
-            )
+            task, split, checked, predictions = self._find_set(sets, header)
         except BadInput as problem:
             # the submitter knows the file by the name they gave it
             if problem.file is not None:
                 problem.file = header["name"]
             raise
         lines = b"".join(msgspec.json.encode(one) + b"\n" for one in predictions)
-        return Message({"checked": msgspec.to_builtins(checked)}, (lines,))
+        found = {"task": task, "split": split, "checked": msgspec.to_builtins(checked)}
+        return Message(found, (lines,))
+
+    def _find_set(
+        self, sets: Sequence[tuple[str, str]], header: dict[str, Any]
+    ) -> tuple[str, str, CheckedAnswers, list[Prediction]]:
+        """The set that the answers are to; of several that have all their items, the one with the fewest strange ids."""
+        path, form = Path(header["path"]), header.get("form") or None
+        fitting: list[tuple[int, str, str, CheckedAnswers, list[Prediction]]] = []
+        faults: list[BadInput] = []
+        for task, split in sets:
+            try:
+                examples = self.examples[task, split]
+                checked, predictions = check_answers(
+                    path, self.board.tasks[task], split, examples, form
+                )
+            except BadInput as problem:
+                faults.append(problem)
+            else:
+                fitting.append((checked.unknown, task, split, checked, predictions))
+        if not fitting:
+            if len(sets) == 1:
+                raise faults[0]
+            # the fault of a set that knows some of the ids says more than that of one that knows none
+            partial = [fault for fault in faults if "none of the" not in fault.what]
+            raise (partial or faults)[0]
+        fitting.sort(key=lambda one: one[0])
+        if len(fitting) > 1 and fitting[0][0] == fitting[1][0]:
+            names = list_names(f"{task}:{split}" for _, task, split, *_ in fitting)
+            what = f"the answers fit several tasks equally well: {names}"
+            raise BadInput(what, file=path, cure="name the task and the split")
+        return fitting[0][1:]
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from nikawa.errors import BadInput
 from nikawa.io.lines import read_bytes
 from nikawa.records import Example, Task
 from nikawa.serve.languages import LANGUAGES
+from nikawa.stats.slices import slice_examples
 
 SECRET, DATASETS, SCORER, SUBMISSIONS, DATABASE = (
     "secret.key",
@@ -107,6 +108,21 @@ class Board:
         one = self.find_set(task, split)
         dataset = load(str(self.dataset_path(one.dataset)), hidden=True)
         return tuple(filter(self.tasks[task].asks, dataset.splits[split]))
+
+    def slice_keys(self, one: BoardSet) -> tuple[str, ...]:
+        """The fields of the settings that the published items of a set can be sliced by, as `nikawa score --by` names them."""
+        examples = self.examples(one.task, one.split)
+        keys = (name.removeprefix("meta.") for name in self.settings.shown.slices)
+        return tuple(key for key in keys if slice_examples(key, examples))
+
+    def slices(self, one: BoardSet) -> dict[str, list[int]]:
+        """The places of the items of each slice, as `key=value`."""
+        examples = self.examples(one.task, one.split)
+        return {
+            f"{key}={value}": places
+            for key in self.slice_keys(one)
+            for value, places in slice_examples(key, examples).items()
+        }
 
     def about(self, language: str) -> str:
         """What the board is about, in a language, else in the board's own."""

@@ -99,6 +99,39 @@ class SubmittedFile(BoardRecord, frozen=True):
     """What the submitter called it."""
 
 
+class Upload(BoardRecord, frozen=True):
+    """A file that was received and passed the check; it counts only when a submission takes it."""
+
+    id: str
+    account: str | None
+    task: str
+    split: str
+    seed: int | None
+    """As the sender numbered it; None: numbered when a submission takes it."""
+    digest: str
+    """SHA-256 of the bytes as received."""
+    answers: str
+    """Digest of the answers, whatever the form and order of the file."""
+    size: int
+    """Bytes."""
+    path: str
+    """In the folder of the board."""
+    name: str
+    """What the sender called it."""
+    at: float
+    items: int
+    answered: int
+    """Items with an answer that could be read."""
+    unparsed: int
+    """Answers that could not be read: they count as wrong."""
+    unknown: int
+    """Answers to ids that the split does not have."""
+    form: str
+    """The form of the file."""
+    unreadable: tuple[str, ...] = ()
+    """The first unreadable answers, each with the reason."""
+
+
 class Flag(BoardRecord, frozen=True):
     """Something about a submission that the owner should look at."""
 

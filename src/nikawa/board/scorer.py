@@ -43,7 +43,6 @@ from nikawa.scoring.score import (
 )
 from nikawa.stats.resample import SCORE_RESAMPLES
 from nikawa.stats.seeds import ResampledRuns, interval_over_seeds
-from nikawa.stats.slices import list_slice_keys
 
 Predictions = dict[str, Prediction]
 _PREDICTION = msgspec.json.Decoder(Prediction)
@@ -76,13 +75,15 @@ class LabelledSet:
             for example in dataset.splits[one.split]
             if self.task.asks(example) and self.task.question in example.gold
         )
-        self.examples = sort_as_before(examples, keys, one.split)
-        known = list_slice_keys(self.examples)
-        self.by = tuple(
-            key
-            for key in (name.removeprefix("meta.") for name in board.settings.shown.slices)
-            if key in known
+        # slices are made of what is published, never of what was removed with the labels
+        published = {example.id: example for example in board.examples(one.task, one.split)}
+        self.examples = tuple(
+            msgspec.structs.replace(
+                example, tags=published[example.id].tags, meta=published[example.id].meta
+            )
+            for example in sort_as_before(examples, keys, one.split)
         )
+        self.by = board.slice_keys(one)
 
     def score(self, files: Sequence[Predictions]) -> list[TrueScore]:
         """The scores of a submission: of its one file, or the means of its seeds."""
@@ -231,7 +232,7 @@ class Scorer:
         # seeds take time in turn
         files = max(1, len(request.blocks))
         limits = Limits(self.limits.seconds * files, self.limits.megabytes)
-        return run_limited(self._do, request, limits)
+        return run_limited(self._do, request, limits, gives_reasons=False)
 
     def _do(self, header: dict[str, Any], blocks: Sequence[bytes]) -> Message:
         one = self.sets[header["task"], header["split"]]

@@ -14,6 +14,7 @@ Columns whose names do not say what they hold:
     files.answers       the digest of the answers, whatever the form of the file
     finals.submission   the submission that an account chose for the final split of a task
     disclosures.bits    an upper bound of what was learned about the labels
+    uploads.submission  the submission that took the file; null: none yet, and after a day it is removed
     where_              a slice as `key=value` (`where` is a word of SQL)
 """
 
@@ -74,6 +75,10 @@ CREATE TABLE files (
   PRIMARY KEY (submission, task, split, seed)) {norowid};
 CREATE INDEX files_digest ON files (digest);
 CREATE INDEX files_answers ON files (task, split, answers);
+CREATE TABLE uploads (
+  id TEXT PRIMARY KEY, account TEXT, body TEXT NOT NULL, size {int} NOT NULL, at {real} NOT NULL, submission TEXT);
+CREATE INDEX uploads_account ON uploads (account, submission);
+CREATE INDEX uploads_waiting ON uploads (at) WHERE submission IS NULL;
 CREATE TABLE flags (
   seq {serial}, submission TEXT NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL, at {real} NOT NULL,
   resolved_by TEXT, resolved_at {real});

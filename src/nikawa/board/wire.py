@@ -110,16 +110,19 @@ Work = Callable[[dict[str, Any], Sequence[bytes]], Message]
 """Does one request in a child; a `NikawaError` is its one line of refusal."""
 
 
-def run_limited(work: Work, request: Message, limits: Limits) -> Message:
+def run_limited(
+    work: Work, request: Message, limits: Limits, *, gives_reasons: bool = True
+) -> Message:
     """Do a request in a forked child.
 
-    The answer has `"fault"` in its header where the child refused it, crashed, or came to a limit.
+    The answer has `"fault"` in its header where the child refused it, crashed, or came to a limit. Without `gives_reasons` a refusal is
+    not quoted: its words could be made of what the child alone may read.
     """
     mine, its = socket.socketpair()
     child = os.fork()
     if not child:
         mine.close()
-        _work_in_child(work, request, limits, its)
+        _work_in_child(work, request, limits, its, gives_reasons)
     its.close()
     mine.settimeout(limits.seconds)
     fault = ""
@@ -160,17 +163,23 @@ def _describe_end(status: int, limits: Limits) -> str:
     return f"needs more than {limits.megabytes} MB of memory, or ended the process that read it"
 
 
-def _work_in_child(work: Work, request: Message, limits: Limits, out: socket.socket) -> None:
+def _work_in_child(
+    work: Work, request: Message, limits: Limits, out: socket.socket, gives_reasons: bool
+) -> None:
     """Do the request and leave; nothing of the helper's own continues here."""
     try:
         _limit_child(limits)
         answer = work(request.header, request.blocks)
     except NikawaError as problem:
-        answer = Message({"fault": clip(str(problem), MAX_FAULT_CHARS)})
+        words = clip(str(problem), MAX_FAULT_CHARS) if gives_reasons else "cannot be scored"
+        answer = Message({"fault": words})
     except MemoryError:
         answer = Message({"fault": f"needs more than {limits.megabytes} MB of memory"})
     except BaseException as problem:  # the fault of a reader: no traceback leaves this process
-        answer = Message({"fault": f"cannot be read ({type(problem).__name__})"})
+        kind = type(problem).__name__
+        answer = Message(
+            {"fault": f"cannot be read ({kind})" if gives_reasons else "cannot be scored"}
+        )
     with suppress(BaseException):
         send_message(out, answer)
         out.close()

@@ -78,8 +78,13 @@ def _hash_of_nobody() -> str:
 def password_hash(db: Connection, name: str) -> str:
     """The hash kept for a name, or one that nothing matches."""
     row = db.one("SELECT password FROM people WHERE name = ?", name)
+    return login_hash(None if row is None else str(row[0]))
+
+
+def login_hash(kept: str | None) -> str:
+    """The hash to compare a password with: the kept one, or for an unknown name one that nothing matches."""
     nobody = _hash_of_nobody()  # made for the first who tries, whether there is such a name or not
-    return nobody if row is None else str(row[0])
+    return nobody if kept is None else kept
 
 
 def password_matches(kept: str, password: str) -> bool:
