@@ -165,13 +165,13 @@ def reveal_scores(
         if place == main:
             continue
         if reason := _closed_reason(board_set, rules, true):
-            work.scores.append(_withhold(true, reason))
+            work.scores.append(_withhold(true, reason, work.at))
         elif is_open:
             _reveal_one(work, place, true)
         else:
             # not even a try: a ladder that is not looked at tells nothing
             why: Withheld = "no-better" if rules.rule == "ladder" else "undefined"
-            work.scores.append(_withhold(true, why))
+            work.scores.append(_withhold(true, why, work.at))
     return Revealed(tuple(work.scores), work.moved, tuple(work.disclosures))
 
 
@@ -209,7 +209,7 @@ def _reveal_one(work: _Reveal, place: Place, true: TrueScore) -> bool:
     """Show one score or withhold it; whether it is shown."""
     unit: Unit = "fraction" if true.unit == "fraction" else "percent"
     if not is_showable(true.metric):
-        work.scores.append(_withhold(true, "hidden"))
+        work.scores.append(_withhold(true, "hidden", work.at))
         return False
     value = convert_unit(true.value, unit, "percent")
     metric = metrics()[true.metric]
@@ -240,7 +240,7 @@ def _reveal_one(work: _Reveal, place: Place, true: TrueScore) -> bool:
     )
     if not rung.is_new_best or rung.shown is None:
         reason: Withheld = "undefined" if isnan(value) else "no-better"
-        work.scores.append(_withhold(true, reason))
+        work.scores.append(_withhold(true, reason, work.at))
         return False
     low = high = None
     if work.rules.intervals and true.low is not None and true.high is not None:
@@ -329,7 +329,7 @@ def _shown_sd(true: TrueScore, step: float, unit: Unit) -> float | None:
     return step * (SD_CLASSES[place] if place < len(SD_CLASSES) else 2 * SD_CLASSES[-1])
 
 
-def _withhold(true: TrueScore, reason: Withheld) -> ShownScore:
+def _withhold(true: TrueScore, reason: Withheld, at: float) -> ShownScore:
     return ShownScore(
         submission=true.submission,
         task=true.task,
@@ -338,6 +338,7 @@ def _withhold(true: TrueScore, reason: Withheld) -> ShownScore:
         where=true.where,
         value=None,
         reason=reason,
+        visible_at=at,
     )
 
 
