@@ -13,6 +13,7 @@ from nikawa.cleaning.job import CleanOptions, CleanReport, ReadOptions, clean
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.io.remote import UNFINISHED
+from nikawa.io.shards import ShardFolder
 
 FILES = 4
 
@@ -96,7 +97,9 @@ def test_a_killed_cleaning_takes_up_what_is_finished(
     for path in (Path("out/part-0.jsonl"), Path("out-removed/part-0.jsonl")):
         with pytest.raises(BadInput, match="is incomplete: not all its shards are written"):
             list(read_examples(path))
-    with pytest.raises(BadInput, match="was begun with other files or options"):
+    with pytest.raises(
+        BadInput, match="was begun with other settings: encodings of the files, input files"
+    ):
         clean_to("out", texts[:2])
     journal = Path("out") / UNFINISHED
     assert (
@@ -119,7 +122,7 @@ def test_what_was_changed_is_done_again(texts: list[Path], monkeypatch: pytest.M
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(shards._ShardFolder, "close", die)
+        patched.setattr(ShardFolder, "close", die)
         with pytest.raises(Killed):
             clean_to("out", texts, removed=None)
     Path("out/part-2.jsonl").write_text("{}", "utf-8")

@@ -37,7 +37,8 @@ from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
 from nikawa.io.pipes import input_path
-from nikawa.io.remote import list_inputs, real_path
+from nikawa.io.remote import real_path
+from nikawa.io.shards import list_files
 from nikawa.records import Example, Record
 from nikawa.tables import ShownAsTables
 
@@ -113,13 +114,11 @@ def clean(
 
     Toxicity is one of the steps just when there is a `scorer`, whatever steps the options name.
     """
-    from nikawa.cleaning.shards import clean_shards, list_folder_files
+    from nikawa.cleaning.shards import clean_shards
 
     options = options or CleanOptions()
     place = choose_place(options)
-    texts = list_inputs([input_path(text) for text in texts])
-    if options.shards:
-        texts = list_folder_files(texts)
+    texts = list_files([input_path(text) for text in texts])
     refuse_unworkable(texts, out, options)
     files = inspect_files(texts, options.reading, options.settings.language)
     languages = {file.language for file in files}

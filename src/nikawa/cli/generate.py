@@ -69,6 +69,14 @@ def generate(
             help="Also write a training split of the pack (template-easy, …; all); may be repeated."
         ),
     ] = None,
+    shards: Annotated[
+        int,
+        typer.Option(
+            help="Write each split to this many files; a killed command keeps the finished files when you start it again.",
+            metavar="N",
+            min=0,
+        ),
+    ] = 0,
     gate: Annotated[
         bool,
         typer.Option(
@@ -111,6 +119,7 @@ def generate(
         overwrite=overwrite,
         gate=gate_over if gate else None,
         tokeniser=tokeniser,
+        shards=shards,
     )
     try:
         with progress_bar("generating", quiet or json) as bar:

@@ -23,6 +23,7 @@ from nikawa.cli.terminal.options import (
     Overwrite,
     Processes,
     Quiet,
+    Shards,
     complete_datasets,
 )
 from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
@@ -78,6 +79,7 @@ def perturb(
             help="Write to this records file, or to a dataset folder with one split per operation."
         ),
     ] = None,
+    shards: Shards = False,
     split: Annotated[str | None, typer.Option(help="Use only this split.")] = None,
     inputs: Annotated[
         list[str] | None,
@@ -150,6 +152,7 @@ def perturb(
         workers=workers,
         executor=executor,
         address=address,
+        shards=shards,
     )
     with progress_bar(f"perturbing {dataset}", quiet or json) as bar:
         report = api.perturb(

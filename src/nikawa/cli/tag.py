@@ -21,6 +21,7 @@ from nikawa.cli.terminal.options import (
     Overwrite,
     Processes,
     Quiet,
+    Shards,
     TableStyle,
 )
 from nikawa.cli.terminal.output import (
@@ -58,6 +59,7 @@ def tag(
     out: Annotated[
         Path | None, typer.Option(help="Write the tagged records to this file or dataset folder.")
     ] = None,
+    shards: Shards = False,
     compare: Annotated[
         bool,
         typer.Option("--compare", help="Compare the new tags with the existing tags."),
@@ -96,6 +98,7 @@ def tag(
         workers=workers,
         executor=executor,
         address=address,
+        shards=shards,
     )
     with progress_bar(f"tagging {dataset}", quiet or json) as bar:
         report = api.tag(

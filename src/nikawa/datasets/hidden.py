@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,11 @@ class ExampleSource:
 
         names = frozenset((dataset.name, dataset.card.name))
         return cls(pairs, names, frozenset(dataset.splits), place, read)
+
+    @cached_property
+    def cover(self) -> Cover:
+        """What is hidden in them, found by passes over them."""
+        return Cover.over(self)
 
 
 @dataclass
@@ -225,14 +231,11 @@ def cover_stream(
     The source is read once until an example is hidden or was made from others; then
     further passes read the whole source. Memory grows only with the hidden examples.
     """
-    cover: Cover | None = None
     for example in examples:
         if example.origin is None or not may_be_covered(example):
             yield example
-            continue
-        if cover is None:
-            cover = Cover.over(source)
-        yield cover.mark(example) if hidden else cover.remove(example)
+        else:
+            yield source.cover.mark(example) if hidden else source.cover.remove(example)
 
 
 def refuse_label_loss(source: str, out: Path, examples: Iterable[Example]) -> None:

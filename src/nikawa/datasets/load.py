@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from functools import partial
 from itertools import chain, islice
@@ -32,12 +32,22 @@ from nikawa.datasets.locate import (
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, custom_path, spec_of, tasks
 from nikawa.errors import BadInput, MissingData, unknown
 from nikawa.io.cards import blank_card
-from nikawa.io.folders import is_dataset_folder, read_folder, split_files
+from nikawa.io.folders import (
+    is_dataset_folder,
+    list_parts,
+    read_folder,
+    read_parts,
+    split_files,
+)
 from nikawa.io.lines import read_blocks
 from nikawa.io.records import read_examples
 from nikawa.io.remote import RemotePath
+from nikawa.io.shards import list_shards
 from nikawa.records import Dataset, Example, Judgement, Task, reference
 from nikawa.spec import Spec, name_and_split
+
+EXAMPLES_FOR_LANGUAGE = 100
+"""Examples looked at to tell the language of loose files."""
 
 
 def load(
@@ -65,7 +75,7 @@ def load(
     path, split = custom_path(text)
     cover = hide_inherited if hidden else remove_hidden_labels
     # Check the whole dataset: an inherited label of a split may be hidden in another split.
-    dataset = cover(_read_custom(path), path, partial(_read_as_it_is, data=data))
+    dataset = cover(_read_custom(path), path, partial(load_as_it_is, data=data))
     return pick_split(dataset, split, path) if split else dataset
 
 
@@ -76,7 +86,7 @@ def _read_published(spec: Spec, data: Path | None, version: str | None = None) -
     return load_published(benchmark, spec.split, data, version)
 
 
-def _read_as_it_is(text: str, *, data: Path | None) -> Dataset:
+def load_as_it_is(text: str, *, data: Path | None) -> Dataset:
     """Load a dataset with every label of its files, to find the hidden ones."""
     spec = spec_of(text)
     return _read_published(spec, data) if spec.name else _read_custom(custom_path(text)[0])
@@ -111,7 +121,7 @@ def open_file(path: Path, *, data: Path | None = None, hidden: bool = False) -> 
         frozenset((path.name.split(".")[0],)),
         frozenset((split,)),
         path,
-        partial(_read_as_it_is, data=data),
+        partial(load_as_it_is, data=data),
     )
     return cover_stream(read_examples(path) if kept is None else kept, source, hidden=hidden)
 
@@ -129,7 +139,7 @@ def find_hidden_references(folder: Path) -> set[str]:
         marks = (b'"hidden"', b'"inherited"', b"\\u006", b"\\u007")
         return any(mark in block for block in read_blocks(path) for mark in marks)
 
-    if not any(map(may_hide, split_files(folder).values())):
+    if not any(may_hide(file) for parts in list_parts(folder).values() for file in parts):
         return set()
     dataset = load(str(folder))
     return {
@@ -351,6 +361,10 @@ def _read_custom(path: Path, n: int | None = None) -> Dataset:
         path.refuse_unfinished()
     if is_dataset_folder(path):
         return read_folder(path, n)
+    shards = list_shards(path, guess_split(path))
+    if shards is not None:
+        splits = {split: tuple(islice(read_parts(parts), n)) for split, parts in shards.items()}
+        return gather_splits(path, splits)
     if all((path / name).is_file() for name in ("items.jsonl", "summary.json")):
         cure = (
             "run nikawa aggregate again with --examples FILE: it writes the texts with their gold"
@@ -419,6 +433,13 @@ def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:
     return Dataset(
         name=name, language=language, version="0", card=card, splits={guess_split(path): examples}
     )
+
+
+def gather_splits(path: Path, splits: Mapping[str, tuple[Example, ...]]) -> Dataset:
+    """Return a dataset for a folder of shards without a card."""
+    examples = chain.from_iterable(splits.values())
+    dataset = loose_dataset(path, tuple(islice(examples, EXAMPLES_FOR_LANGUAGE)))
+    return msgspec.structs.replace(dataset, splits=dict(splits))
 
 
 def guess_language(examples: Iterable[Example]) -> str:

@@ -8,19 +8,19 @@ import dataclasses
 import gc
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
 from multiprocessing import get_all_start_methods
 from pathlib import Path
 from shlex import join
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.datasets.known import write_known
+from nikawa.datasets.known import format_known, write_known
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import choose_place, map_in_order
@@ -43,12 +43,14 @@ from nikawa.generation.journal import (
 from nikawa.generation.pack import BY_DESIGN, PACK_FILE, Pack, open_pack
 from nikawa.generation.review_sample import read_pack_card
 from nikawa.io.atomic import name_full_disk, staged_files
-from nikawa.io.cards import MADE_HERE
+from nikawa.io.cards import MADE_HERE, format_card
 from nikawa.io.file_names import refuse_outside
 from nikawa.io.folders import CARD, KNOWN, find_replaced, split_files, write_card
 from nikawa.io.lines import read_raw_lines
 from nikawa.io.locks import lock_folder
+from nikawa.io.remote import UNFINISHED as MARK
 from nikawa.io.remote import RemotePath
+from nikawa.io.shards import PlannedShard, open_shards
 from nikawa.io.uploads import staging_folder, upload_when_done
 from nikawa.records import Card, Record
 from nikawa.tables import ShownAsTables
@@ -94,6 +96,8 @@ class GenerateOptions:
     tokeniser: str | None = None
     """The analyser whose tokens the gate tests."""
     chunk: int = CHUNK_PROBLEMS
+    shards: int = 0
+    """Files to write each split to, in a folder of shards; 0 for one file per split. See `nikawa.io.shards`."""
 
     def wanted_counts(self, first_split: str) -> dict[str, int]:
         """Split to the number that was asked for; the empty name means the first split."""
@@ -208,6 +212,14 @@ def generate(
     """
     options = options or GenerateOptions()
     choose_place(options)  # refuse it before the work starts
+    if options.shards < 0 or (options.shards and options.gate is not None):
+        what = f"{options.shards} shards cannot be written"
+        if options.gate is not None:
+            what = "the gate needs each split in one file"
+        cure = "leave out --shards, or test the shards afterwards: nikawa probe artifacts FOLDER"
+        raise BadInput(what, cure=cure)
+    if options.shards:
+        return _generate_shards(spec, out, data, options, on_progress)
     if options.gate is not None and options.tokeniser is not None:
         analyser(options.tokeniser, cache=0)  # a wrong name fails before the work, not after it
     if isinstance(out, RemotePath):
@@ -237,6 +249,79 @@ def generate(
         return replace(report, folder=str(out))
 
 
+def _plan_run(spec: str, data: Path | None, options: GenerateOptions) -> Plan:
+    """The plan of a run; refuses a pack with faults, and a split of which no problem can be made."""
+    pack = open_pack(spec, data)
+    refuse_faults(spec, data)
+    per_cell, views = options.count_per_cell(pack), options.choose_views(pack)
+    if pack.head.first_split not in per_cell and (views or options.gate is not None):
+        what = "training splits and the gate need problems of the first split"
+        raise BadInput(what, cure="ask for 1 or more of them")
+    plan = Plan(pack, f"{options.seed}", per_cell, views, source=(spec, data))
+    plan.refuse_empty()
+    return plan
+
+
+def _generate_shards(
+    spec: str,
+    out: Path,
+    data: Path | None,
+    options: GenerateOptions,
+    on_progress: Progress | None,
+) -> GenerateReport:
+    """Generate into a folder of shards: those of a split, one after the other, have the lines of its one file."""
+    plan = _plan_run(spec, data, options)
+    shards = list(plan.divide(options.shards))
+    planned = [PlannedShard(name=shard.name, split=shard.split) for shard in shards]
+    settings = {"pack, seed and counts": plan.hash_settings(options), "shards": options.shards}
+    total = sum(one.stop - one.start for shard in shards for one in shard.slices)
+    with open_shards([out], planned, settings, overwrite=options.overwrite) as target:
+        left = [
+            (number, chunk)
+            for number, shard in enumerate(shards)
+            if number >= len(target.shards)
+            for chunk in cut_slices(shard.slices, options.chunk)
+        ]
+        done = total - sum(one.stop - one.start for _, chunk in left for one in chunk)
+
+        def write(
+            number: int, parts: Iterator[tuple[Chunk, list[bytes]]], streams: Sequence[BinaryIO]
+        ) -> _ShardCounts:
+            nonlocal done
+            problems = 0
+            for chunk, texts in parts:
+                streams[0].write(b"".join(texts))
+                problems += sum(one.stop - one.start for one in chunk)
+                done += sum(one.stop - one.start for one in chunk)
+                if on_progress is not None:
+                    on_progress(done, total)
+            return _ShardCounts(problems=problems)
+
+        place = choose_place(options)
+        # another machine may not have the files of the pack
+        make = ChunkMaker(plan) if place.executor in ("", "here", "pool") else plan.make
+        texts = map_in_order(make, [chunk for _, chunk in left], place)
+        made = ((n, (chunk, text)) for (n, chunk), text in zip(left, texts, strict=True))
+        target.write_all(made, write)
+
+        def read_split(split: str) -> Iterator[bytes]:
+            for number, shard in enumerate(shards):
+                if shard.split == split:
+                    yield from target.read_lines(number)
+
+        report = plan.report(out, options, Journal(settings=""), None, read_split)
+        card = describe(plan.generator, report, options.command(spec))
+        known = format_known((*BY_DESIGN, *plan.generator.pack.head.known))
+        target.close({KNOWN: known.encode(), CARD: format_card(card)})
+    return report
+
+
+class _ShardCounts(Record, frozen=True, kw_only=True):
+    """What a shard holds."""
+
+    problems: int
+
+
 def _generate_at_address(
     spec: str,
     out: RemotePath,
@@ -261,6 +346,8 @@ def _generate_at_address(
 
 def is_resumable(out: Path) -> bool:
     """Whether a folder holds an unfinished run that its command would go on with."""
+    if (out / MARK).exists():
+        return True
     out = staging_folder(out) if isinstance(out, RemotePath) else out
     return any((folder / JOURNAL).is_file() for folder in (out, out / NEW_FOLDER))
 
@@ -276,15 +363,10 @@ def _generate(
 
     If the gate does not pass, other words are tried.
     """
-    pack = open_pack(spec, data)
-    refuse_faults(spec, data)
-    per_cell, views = options.count_per_cell(pack), options.choose_views(pack)
+    plan = _plan_run(spec, data, options)
+    pack = plan.generator.pack
+    per_cell, views = plan.per_cell, tuple(plan.views)
     first = pack.head.first_split
-    if first not in per_cell and (views or options.gate is not None):
-        what = "training splits and the gate need problems of the first split"
-        raise BadInput(what, cure="ask for 1 or more of them")
-    plan = Plan(pack, f"{options.seed}", per_cell, views, source=(spec, data))
-    plan.refuse_empty()
     journal = start_journal(out, plan.hash_settings(options), options.overwrite)
     while True:
         if journal.attempt:
@@ -297,7 +379,13 @@ def _generate(
             verdict = judge_artifacts(
                 plan.generator, plan.cells[first], path, options.gate, options.tokeniser
             )
-        report = plan.report(out, options, journal, verdict)
+        report = plan.report(
+            out,
+            options,
+            journal,
+            verdict,
+            lambda split: (line for _, line in read_raw_lines(final_path(out, split))),
+        )
         if verdict is None or verdict.passed:
             card = describe(plan.generator, report, options.command(spec))
             write_known(out, (*BY_DESIGN, *pack.head.known))
@@ -330,6 +418,32 @@ class CellSlice(NamedTuple):
 
 Chunk = list[CellSlice]
 """What a process makes at a time."""
+
+
+def cut_slices(slices: Iterable[CellSlice], sizes: int | Iterable[int]) -> Iterator[Chunk]:
+    """The same problems in chunks of these sizes, in order; the last one may be smaller."""
+    wanted = repeat(sizes) if isinstance(sizes, int) else iter(sizes)
+    chunk: Chunk = []
+    room = next(wanted)
+    for one in slices:
+        start = one.start
+        while start < one.stop:
+            n = min(room, one.stop - start)
+            chunk.append(one._replace(start=start, stop=start + n))
+            start, room = start + n, room - n
+            if not room:
+                yield chunk
+                chunk, room = [], next(wanted, 0)
+    if chunk:
+        yield chunk
+
+
+class SplitShard(NamedTuple):
+    """A file of some problems of a split."""
+
+    name: str
+    split: str
+    slices: Chunk
 
 
 class Plan:
@@ -368,20 +482,30 @@ class Plan:
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Slices in order, about `size` problems at a time."""
-        chunk: Chunk = []
-        room = size
-        for split, cells in self.cells.items():
-            for place, planned in enumerate(cells):
-                done = 0
-                while done < planned.n:
-                    n = min(room, planned.n - done)
-                    chunk.append(CellSlice(split, place, done, done + n))
-                    done, room = done + n, room - n
-                    if not room:
-                        yield chunk
-                        chunk, room = [], size
-        if chunk:
-            yield chunk
+        slices = (
+            CellSlice(split, place, 0, planned.n)
+            for split, cells in self.cells.items()
+            for place, planned in enumerate(cells)
+        )
+        return cut_slices(slices, size)
+
+    def divide(self, count: int) -> Iterator[SplitShard]:
+        """Each split, a training split too, in so many shards of nearly equal length; fewer where it has fewer problems."""
+        first = self.generator.first_split
+        for split in (*self.cells, *self.views):
+            origin = first if split in self.views else split
+            slices = [
+                CellSlice(origin, place, 0, planned.n)
+                for place, planned in enumerate(self.cells[origin])
+                if split not in self.views or place in self.views[split]
+            ]
+            total = sum(one.stop for one in slices)
+            n = max(1, min(count, total))
+            bounds = [total * number // n for number in range(n + 1)]
+            parts = cut_slices(slices, [end - start for start, end in pairwise(bounds)])
+            for number in range(n):
+                name = f"{split}-{number:05d}-of-{n:05d}.jsonl"
+                yield SplitShard(name, split, next(parts, []))
 
     def make(self, chunk: Chunk) -> list[bytes]:
         """The lines of each slice."""
@@ -494,9 +618,14 @@ class Plan:
             yield chunk, [whole[start:end] for start, end in pairwise(ends)]
 
     def report(
-        self, out: Path, options: GenerateOptions, journal: Journal, verdict: GateVerdict | None
+        self,
+        out: Path,
+        options: GenerateOptions,
+        journal: Journal,
+        verdict: GateVerdict | None,
+        read_split: Callable[[str], Iterator[bytes]],
     ) -> GenerateReport:
-        """What came of the run, whose files are in `out`."""
+        """What came of the run, whose files are in `out`; `read_split` gives the lines of a split."""
         first = self.generator.first_split
         cells = dict(self.cells)
         for view, places in self.views.items():
@@ -529,7 +658,7 @@ class Plan:
             unreachable=tuple(cell.name for cell in self.generator.pack.unreachable(first)),
             short=short,
             untested=self.find_untested(),
-            repeated=self.count_repeats(out),
+            repeated=self.count_repeats(read_split),
             asked=missed,
             folder=str(out),
             gate=verdict,
@@ -548,7 +677,7 @@ class Plan:
                     untested[split] = missing
         return untested
 
-    def count_repeats(self, out: Path) -> dict[str, int]:
+    def count_repeats(self, read_split: Callable[[str], Iterator[bytes]]) -> dict[str, int]:
         """Splits to the problems that repeat the texts of another.
 
         Files are read only where words come up again.
@@ -565,7 +694,7 @@ class Plan:
                 continue
             seen: set[int] = set()
             count = 0
-            for _, line in read_raw_lines(final_path(out, split)):
+            for line in read_split(split):
                 if line[len(LINE_START) : line.find(b"-", len(LINE_START))] in doubtful:
                     inputs = decode(line).inputs
                     count += 1
@@ -576,18 +705,14 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class ChunkWriter:
-    """Makes the texts of a chunk and writes them to a file, which is far cheaper than a pipe."""
+class ChunkMaker:
+    """Makes the texts of a chunk."""
 
     plan: Plan
 
-    def __call__(self, place: tuple[Chunk, Path]) -> list[int]:
-        """Write one chunk; the bytes of each text."""
-        chunk, path = place
-        texts = self.plan.make(chunk)
-        with name_full_disk(path.parent), path.open("xb") as stream:  # never through a link
-            stream.write(b"".join(texts))
-        return [len(text) for text in texts]
+    def __call__(self, chunk: Any) -> Any:
+        """The lines of each slice."""
+        return self.plan.make(chunk)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """A process that is not forked loads the pack and makes the plan again, which is cheaper
@@ -595,7 +720,7 @@ class ChunkWriter:
         """
         plan = self.plan
         settings = (plan.generator.seed, dict(plan.per_cell), tuple(plan.views))
-        return ChunkWriter.plan_again, (plan.source, *settings)
+        return type(self).plan_again, (plan.source, *settings)
 
     @classmethod
     def plan_again(
@@ -604,9 +729,21 @@ class ChunkWriter:
         seed: str,
         per_cell: dict[str, int],
         views: tuple[str, ...],
-    ) -> ChunkWriter:
-        """A writer with the same plan; `source` is the pack as `open_pack` takes it."""
+    ) -> ChunkMaker:
+        """One with the same plan; `source` is the pack as `open_pack` takes it."""
         return cls(Plan(open_pack(*source), seed, per_cell, views, source=source))
+
+
+class ChunkWriter(ChunkMaker):
+    """Writes the texts of a chunk to a file, which is far cheaper than a pipe."""
+
+    def __call__(self, place: tuple[Chunk, Path]) -> list[int]:
+        """Write one chunk; the bytes of each text."""
+        chunk, path = place
+        texts = self.plan.make(chunk)
+        with name_full_disk(path.parent), path.open("xb") as stream:  # never through a link
+            stream.write(b"".join(texts))
+        return [len(text) for text in texts]
 
 
 def describe_review(pack: Pack) -> str:

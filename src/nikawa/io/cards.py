@@ -97,7 +97,12 @@ def blank_card(name: str, language: str) -> Card:
 def write_card(card: Card, folder: Path, *, overwrite: bool = False) -> None:
     """Write `card.json`."""
     with atomic_write(folder / CARD, overwrite=overwrite, inside=folder) as stream:
-        stream.write(msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
+        stream.write(format_card(card))
+
+
+def format_card(card: Card) -> bytes:
+    """The content of `card.json`."""
+    return msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n"
 
 
 def making_command(card: Card) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -15,8 +16,9 @@ from nikawa.io.atomic import atomic_folder, recover, staged_files
 from nikawa.io.cards import CARD, read_card, write_card
 from nikawa.io.file_names import check_file_names
 from nikawa.io.records import read_examples, write_records
-from nikawa.io.remote import UNFINISHED, RemotePath, to_path
-from nikawa.records import Dataset
+from nikawa.io.remote import MANIFEST, UNFINISHED, RemotePath, to_path
+from nikawa.io.shards import list_shards
+from nikawa.records import Dataset, Example
 
 __all__ = [
     "CARD",
@@ -27,7 +29,9 @@ __all__ = [
     "SPLIT_SUFFIXES",
     "check_split_names",
     "is_dataset_folder",
+    "list_parts",
     "read_folder",
+    "read_parts",
     "split_files",
     "write_card",
     "write_folder",
@@ -56,6 +60,11 @@ def split_files(path: Path) -> dict[str, Path]:
 
     Two files of one split are an error.
     """
+    if (path / MANIFEST).is_file():
+        cure = (
+            f"join the shards first: nikawa data export {quote(str(path))} --to jsonl --out FOLDER"
+        )
+        raise BadInput("is in shards, and this step needs one file per split", file=path, cure=cure)
     files: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
         if not _may_be_split(file.name):
@@ -66,8 +75,37 @@ def split_files(path: Path) -> dict[str, Path]:
             raise BadInput(what, file=path, cure="remove one of them")
         _refuse_key_file(file)
         files[split] = file
-    first = {"train": 0, "dev": 1, "test": 2}
-    return dict(sorted(files.items(), key=lambda pair: (first.get(pair[0], 3), pair[0])))
+    return {split: files[split] for split in sorted(files, key=_place_split)}
+
+
+def _place_split(split: str) -> tuple[int, str]:
+    """The place of a split in its folder: train, dev, test, then by name."""
+    return {"train": 0, "dev": 1, "test": 2}.get(split, 3), split
+
+
+def list_parts(path: Path, default: str = "all") -> dict[str, list[Path]]:
+    """Return split name to its files: its shards in a folder of shards, else the one file of `split_files`.
+
+    Shards without a split are of the one called `default`.
+    """
+    shards = list_shards(path, default)
+    if shards is not None:
+        return {split: shards[split] for split in sorted(shards, key=_place_split)}
+    return {split: [file] for split, file in split_files(path).items()}
+
+
+def read_parts(files: Sequence[Path]) -> Iterator[Example]:
+    """Stream the examples of a split that is in several files; an id that two of them share is an error."""
+    if len(files) == 1:
+        yield from read_examples(files[0])
+        return
+    ids: dict[str, Path] = {}
+    for file in files:
+        for example in read_examples(file):
+            if ids.setdefault(example.id, file) != file:
+                what = f"the id {example.id!r} is also in {ids[example.id].name}"
+                raise BadInput(what, file=file, cure="give each record its own id")
+            yield example
 
 
 def _refuse_key_file(path: Path) -> None:
@@ -89,11 +127,11 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
     if isinstance(path, RemotePath):
         path.refuse_unfinished()
     card = read_card(path)
-    files = split_files(path)
+    files = list_parts(path)
     if not files:
         cure = "add train.jsonl, dev.jsonl or test.jsonl"
         raise BadInput("has a card but no split", file=path, cure=cure)
-    splits = {split: tuple(islice(read_examples(file), first)) for split, file in files.items()}
+    splits = {split: tuple(islice(read_parts(parts), first)) for split, parts in files.items()}
     return Dataset(
         name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits
     )
@@ -154,6 +192,8 @@ def find_replaced(path: Path, names: Collection[str], overwrite: bool) -> tuple[
         names_there = set(path.list_names(1)) - {UNFINISHED}
     else:
         names_there = {file.name for file in path.iterdir()} if path.is_dir() else set()
+    if MANIFEST in names_there or (UNFINISHED in names_there and not isinstance(path, RemotePath)):
+        raise BadInput("holds shards", file=path, cure="choose another folder, or remove it")
     old = set()
     if overwrite:
         replaced = (CARD, HIDDEN_NOTICE, KNOWN)

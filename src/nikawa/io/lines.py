@@ -218,11 +218,18 @@ def _is_terminal(path: Path) -> bool:
 def open_packed(path: Path) -> BufferedReader:
     """Open a file for reading its raw bytes; `check_openable` describes what is refused."""
     path = to_path(path)
+    if not isinstance(path, RemotePath):
+        check_openable(path)
+        if (path.parent / UNFINISHED).exists():
+            raise describe_unfinished(path.parent)
+        return open_unfinished(path)
+    return open_remote(path)
+
+
+def open_unfinished(path: Path) -> BufferedReader:
+    """The same for a file of a folder that its own writer has not finished, which others must not read."""
     if isinstance(path, RemotePath):
-        return open_remote(path)
-    check_openable(path)
-    if (path.parent / UNFINISHED).exists():
-        raise describe_unfinished(path.parent)
+        return open_remote(path, is_own=True)
     try:
         return cast(BufferedReader, path.open("rb", buffering=_BUFFER_BYTES))
     except FileNotFoundError:

@@ -32,6 +32,8 @@ SECONDS_KNOWN = 2.0
 """How long it is believed that something is still there: each look is a request."""
 UNFINISHED = ".nikawa-unfinished"
 """The name of an object in a folder whose upload has not ended."""
+MANIFEST = "shards.json"
+"""The list of the shards of a finished folder: see `nikawa.io.shards`."""
 LOCAL_SCHEMES = ("file", "local")
 """Addresses of files of this machine."""
 PACKAGES = {
@@ -52,6 +54,8 @@ PACKAGES = {
     "webdav": "webdav4",
 }
 """Protocol to the package that fsspec needs for it."""
+READ_ONLY = ("http", "https")
+"""Protocols that nothing is written to, so that nothing there is unfinished."""
 BUCKETS = ("s3", "s3a", "gs", "gcs")
 """Protocols whose addresses begin with a bucket."""
 PAGE = "docs/remote.md"
@@ -63,6 +67,8 @@ _QUERY = re.compile(r"(https?://[^\s?]*)\?[^\s]*")
 _PATTERN = re.compile(r"[*?\[]")
 _known: dict[str, tuple[float, dict[str, Any] | None]] = {}
 """Address to the time of a look and what was there."""
+_finished: dict[str, float] = {}
+"""Address of a folder to the time of a look that saw no mark in it."""
 _masked: dict[str, str] = {}
 """Address without its password to the whole address, for paths that go through a text."""
 
@@ -382,13 +388,30 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
 
     def refuse_unfinished(self) -> None:
         """Raise if it is a folder whose upload has not ended."""
+        if self.scheme in READ_ONLY:
+            return
         with translate_errors(self):
             system, place = open_system(self)
             system.invalidate_cache()
-            is_unfinished = system.exists(f"{place}/{UNFINISHED}")
+            try:
+                is_unfinished = system.exists(f"{place}/{UNFINISHED}")
+            except PermissionError:  # who may read a file may not see what else is there
+                is_unfinished = False
         if is_unfinished:
-            cure = "wait for the upload, or run the command that writes it again with --overwrite"
+            cure = (
+                "wait for the upload, or run the command that writes it again: a stage that "
+                "writes shards goes on, others need --overwrite"
+            )
             raise BadInput("is incomplete: its upload has not ended", file=self, cure=cure)
+        _finished[self.address] = monotonic()
+
+    def identify(self) -> str:
+        """What the store says of a file, by which a changed one is known: its size and its tag, or else its time."""
+        about = self.info() or {}
+        for key in ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "mtime", "created"):
+            if about.get(key):
+                return f"{about.get('size')}:{str(about[key]).strip(chr(34))}"
+        return str(about.get("size"))
 
     def iterdir(self) -> Iterator[RemotePath]:
         """What is in the folder, in the order of the names; raises if its upload has not ended."""
@@ -493,6 +516,7 @@ def _has_pattern(name: str, pattern: str) -> bool:
 def forget_known() -> None:
     """Look everything up again: something was written."""
     _known.clear()
+    _finished.clear()
 
 
 def list_inputs(paths: Sequence[Path]) -> list[Path]:
@@ -516,6 +540,7 @@ def list_inputs(paths: Sequence[Path]) -> list[Path]:
         folder = path if first is None else path._with("/".join(parts[:first]))
         pattern = "**/*" if first is None else "/".join(parts[first:])
         shown = [each for each in folder.glob(pattern) if folder.shows(each)]
+        shown = [each for each in shown if each.name != MANIFEST]
         if not shown:
             folder.refuse_missing_bucket()
             what = "holds no file" if first is None else "no file has this pattern"
@@ -528,9 +553,13 @@ def expand_patterns(paths: Sequence[Path]) -> list[Path]:
     """Replace each address with a pattern by its files; an address of a folder stays, for it may be one system's answers."""
     expanded: list[Path] = []
     for path in map(to_path, paths):
-        has_pattern = isinstance(path, RemotePath) and _PATTERN.search(str(path._plain))
-        expanded.extend(list_inputs([path]) if has_pattern else [path])
+        expanded.extend(list_inputs([path]) if has_pattern(path) else [path])
     return expanded
+
+
+def has_pattern(path: Path) -> bool:
+    """Whether a path is an address that stands for many files."""
+    return isinstance(path, RemotePath) and bool(_PATTERN.search(str(path._plain)))
 
 
 def open_system(path: RemotePath) -> tuple[Any, str]:
@@ -624,6 +653,12 @@ class _RemoteReader(io.RawIOBase):
         super().close()
 
 
-def open_remote(path: RemotePath) -> io.BufferedReader:
-    """Open a file at an address for reading; only the blocks that are read are fetched."""
+def open_remote(path: RemotePath, *, is_own: bool = False) -> io.BufferedReader:
+    """Open a file at an address for reading; only the blocks that are read are fetched.
+
+    A file of an unfinished folder is refused, unless the folder `is_own`.
+    """
+    folder = path.parent
+    if not is_own and monotonic() - _finished.get(folder.address, -SECONDS_KNOWN) >= SECONDS_KNOWN:
+        folder.refuse_unfinished()
     return io.BufferedReader(_RemoteReader(path), _BUFFER_BYTES)

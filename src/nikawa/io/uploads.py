@@ -260,6 +260,26 @@ def _publish_files(
     forget_known()
 
 
+def put_object(path: RemotePath, content: bytes) -> None:
+    """Write a small file, which replaces what is there."""
+    with translate_errors(path, "written"):
+        system, place = open_system(path)
+        if path.scheme not in (*PARTED, *WHOLE):
+            system.makedirs(place.rpartition("/")[0], exist_ok=True)
+        system.pipe_file(place, content)
+    forget_known()
+
+
+def remove_objects(folder: RemotePath, names: Iterable[str]) -> None:
+    """Remove files of a folder."""
+    with translate_errors(folder, "written"):
+        system, place = open_system(folder)
+        for name in names:
+            with suppress(FileNotFoundError):
+                system.rm_file(f"{place}/{name}")
+    forget_known()
+
+
 def refuse_taken(path: RemotePath, overwrite: bool) -> None:
     """Raise if something is at an address and may not be replaced."""
     forget_known()

@@ -10,11 +10,13 @@ from typing import ClassVar, cast, get_args
 from unicodedata import normalize
 
 from nikawa.datasets.load import open_file
+from nikawa.datasets.stream import open_shard_files
 from nikawa.errors import BadInput, list_names, name_faulty_file, unknown
 from nikawa.execute.ordered import choose_place
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, write_records
+from nikawa.io.shards import read_manifest
 from nikawa.pairing import METHODS
 from nikawa.pairing.greedy import Variant, algorithm1, best_first
 from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
@@ -151,13 +153,17 @@ class Sentence:
 
 
 def read_sentences(path: Path) -> Iterator[Sentence]:
-    """The sentences of a file: one a line, empty ones passed over, or one a record."""
-    if not path.name.endswith(SUFFIXES):
+    """The sentences of a file: one a line, empty ones passed over, or one a record; those of a folder of shards in its order."""
+    is_folder = read_manifest(path) is not None if path.is_dir() else False
+    if not is_folder and not path.name.endswith(SUFFIXES):
         for number, line in read_lines(path):
             if line.strip():
                 yield Sentence(str(number), line.strip(), {})
         return
-    for example in open_file(path):
+    examples = open_file(path)
+    if is_folder:
+        examples = (example for _, example in open_shard_files(str(path)).read_all())
+    for example in examples:
         texts = {name: text for name, text in example.inputs.items() if isinstance(text, str)}
         field = next((name for name in TEXT_INPUTS if name in texts), None)
         if field is None:

@@ -5,7 +5,7 @@ training additions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
@@ -13,17 +13,26 @@ from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets.names import spec_of
-from nikawa.datasets.stream import open_stream, refuse_missing_inputs
+from nikawa.datasets.stream import (
+    ShardFiles,
+    open_shard_files,
+    open_stream,
+    refuse_missing_inputs,
+)
 from nikawa.errors import BadInput
 from nikawa.execute.ordered import choose_place, map_in_order
 from nikawa.io.atomic import refuse_existing
+from nikawa.io.cards import format_card
 from nikawa.io.folders import CARD, write_folder
+from nikawa.io.json import encode_json
 from nikawa.io.records import SUFFIXES, write_records
+from nikawa.io.shards import PlannedShard, open_shards
 from nikawa.perturbation import Perturbation, apply, perturbations
 from nikawa.perturbation.base import CONFIDENCE
 from nikawa.perturbation.selection import (
@@ -222,6 +231,8 @@ class PerturbOptions:
     """By name, such as `ray`; empty: processes of this machine."""
     address: str = ""
     """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
+    shards: bool = False
+    """Whether `out` is a folder with a file for each input file and operation; see `nikawa.io.shards`."""
 
 
 def perturb(
@@ -244,7 +255,11 @@ def perturb(
     names = operations.split(",") if isinstance(operations, str) else operations
     job = _Job(spec, names, data, options, on_progress)
     out = options.out
-    if out is not None:
+    if options.shards:
+        if out is None or options.augment is not None:
+            what = "shards need a folder, and no additions can be drawn for them"
+            raise BadInput(what, cure="pass --out FOLDER, and leave --augment out")
+    elif out is not None:
         is_file = out.name.endswith(SUFFIXES)
         refuse_existing(out if is_file else out / CARD, options.overwrite)
         if options.augment is not None and not is_file:
@@ -265,6 +280,8 @@ class _Chunk(NamedTuple):
     operation: int
     split: str
     examples: list[Example]
+    shard: int = 0
+    """The number of the shard that is written, where there are shards."""
 
 
 class _Part(NamedTuple):
@@ -276,6 +293,8 @@ class _Part(NamedTuple):
     eligible: int
     reasons: Counter[str]
     """Why the others are not, in the order in which the reasons came up."""
+    examples: int
+    shard: int
 
 
 def tune_operation(
@@ -304,7 +323,9 @@ class _Rewriter:
     def __call__(self, chunk: _Chunk) -> _Part:
         """Rewrite the examples of a chunk."""
         operation, tool = self._tools[chunk.operation]
-        part = _Part(chunk.operation, chunk.split, [], 0, Counter())
+        part = _Part(
+            chunk.operation, chunk.split, [], 0, Counter(), len(chunk.examples), chunk.shard
+        )
         eligible = 0
 
         def is_eligible(example: Example, analyser: Analyser) -> bool:
@@ -350,6 +371,20 @@ class _Rewriter:
         return {name: value for name, value in self.__dict__.items() if name != "_tools"}
 
 
+class _Counts(Record, frozen=True, kw_only=True):
+    """What one operation did to one shard."""
+
+    examples: int
+    eligible: int
+    rewritten: int
+    reasons: dict[str, int]
+    samples: tuple[Sample, ...]
+
+
+MAX_SAMPLES_OF_SHARD = 2 * MAX_SAMPLES - 1
+"""So many hold enough new ones, whatever samples there are of other shards."""
+
+
 @dataclass
 class _Tally:
     """Counts of one operation, filled while its examples pass."""
@@ -360,6 +395,7 @@ class _Tally:
     rewritten: int = 0
     samples: tuple[Sample, ...] = ()
     reasons: Counter[str] = field(default_factory=Counter)
+    max_samples: int = MAX_SAMPLES
 
     def count(self, part: _Part) -> None:
         """Count what came of some examples."""
@@ -371,14 +407,38 @@ class _Tally:
     def add(self, child: Example) -> None:
         """Count a rewritten example."""
         self.rewritten += 1
-        if len(self.samples) < MAX_SAMPLES:
+        if len(self.samples) < self.max_samples:
             name = str(child.meta["changed_inputs"]).partition("+")[0]
             before = str(child.meta[f"original_{name}"])
             after = str(child.inputs[name])
-            if all(before != sample.before for sample in self.samples):
-                confidence = child.meta.get(CONFIDENCE)
-                sample = Sample(example=child.id, before=before, after=after, confidence=confidence)
-                self.samples += (sample,)
+            confidence = child.meta.get(CONFIDENCE)
+            self._show(Sample(example=child.id, before=before, after=after, confidence=confidence))
+
+    def _show(self, sample: Sample) -> None:
+        """Keep a sample if there is room and no other of the same text."""
+        if len(self.samples) < self.max_samples and all(
+            sample.before != other.before for other in self.samples
+        ):
+            self.samples += (sample,)
+
+    def counts(self) -> _Counts:
+        """What was counted, to be stored with a shard."""
+        return _Counts(
+            examples=self.examples,
+            eligible=self.eligible,
+            rewritten=self.rewritten,
+            reasons=dict(self.reasons),
+            samples=self.samples,
+        )
+
+    def add_counts(self, counts: _Counts) -> None:
+        """Add what was counted in a shard."""
+        self.examples += counts.examples
+        self.eligible += counts.eligible
+        self.rewritten += counts.rewritten
+        self.reasons.update(counts.reasons)
+        for sample in counts.samples:
+            self._show(sample)
 
     def report(self, is_assumed: bool) -> OperationReport:
         """The counts; `is_assumed` where every example was taken for eligible."""
@@ -416,7 +476,8 @@ class _Job:
         self.data, self.options = data, options
         self.place = choose_place(options)
         self.on_progress = on_progress
-        self.dataset = open_stream(self.spec, data).dataset
+        self.files = open_shard_files(self.spec, data) if options.shards else None
+        self.dataset = (self.files or open_stream(self.spec, data)).dataset
         known = perturbations(self.dataset.language).values()
         chosen = choose_perturbations(names, options.cases, known)
         if not chosen:
@@ -426,7 +487,8 @@ class _Job:
             _Tally(tune_operation(one, threshold, parser, options.inputs)) for one in chosen
         ]
         if options.inputs:
-            pairs = open_stream(self.spec, data).pairs
+            files = self.files
+            pairs = open_stream(self.spec, data).pairs if files is None else files.read_all()
             refuse_missing_inputs(
                 pairs,
                 options.inputs,
@@ -437,8 +499,13 @@ class _Job:
 
     def run(self) -> Iterator[tuple[_Tally, Iterator[tuple[str, Example]]]]:
         """Of one operation after the other, split and child of everything it rewrites, as a stream."""
+        parts = map_in_order(self._make_rewriter(), self._read_chunks(), self.place)
+        for number, own in groupby(parts, attrgetter("operation")):
+            yield self.tallies[number], self._take_children(self.tallies[number], own)
+
+    def _make_rewriter(self) -> _Rewriter:
         options = self.options
-        rewriter = _Rewriter(
+        return _Rewriter(
             self.dataset.language,
             self.dataset.name,
             tuple(tally.perturbation.name for tally in self.tallies),
@@ -448,9 +515,6 @@ class _Job:
             options.seed,
             options.assume_eligible,
         )
-        parts = map_in_order(rewriter, self._read_chunks(), self.place)
-        for number, own in groupby(parts, attrgetter("operation")):
-            yield self.tallies[number], self._take_children(self.tallies[number], own)
 
     def _take_children(
         self, tally: _Tally, parts: Iterable[_Part]
@@ -481,6 +545,8 @@ class _Job:
     def write(self) -> int:
         """Run every operation and write what comes of it; how many records were written."""
         options, out = self.options, self.options.out
+        if self.files is not None and out is not None:
+            return self._write_shards(self.files, out)
         if options.augment is not None:
             runs = ((tally.perturbation, children) for tally, children in self.run())
             additions = draw_additions(runs, options.augment, options.augment_gold, options.seed)
@@ -517,17 +583,75 @@ class _Job:
     def _write_folder(self, out: Path) -> int:
         """Write a dataset whose splits are the operations, as those of JSICK's stress sets are."""
         splits: dict[str, list[Example]] = {}
-        has_splits = len(self.dataset.splits) > 1
         for tally, children in self.run():
             for split, child in children:
-                name = tally.perturbation.name
-                splits.setdefault(f"{split}-{name}" if has_splits else name, []).append(child)
+                splits.setdefault(self._name_split(split, tally), []).append(child)
         if not splits:
             raise self._nothing_rewritten(out)
         examples = {name: tuple(own) for name, own in splits.items()}
         dataset = _make_dataset(self.dataset, examples)
         write_folder(dataset, out, overwrite=self.options.overwrite)
         return sum(map(len, splits.values()))
+
+    def _name_split(self, split: str, tally: _Tally) -> str:
+        """The split for what an operation makes of one of the dataset."""
+        name = tally.perturbation.name
+        return f"{split}-{name}" if len(self.dataset.splits) > 1 else name
+
+    def _write_shards(self, source: ShardFiles, out: Path) -> int:
+        """Write the same dataset with a shard for each operation and file."""
+        options = self.options
+        pairs = [(tally, file) for tally in self.tallies for file in source.files]
+        planned = []
+        for tally, file in pairs:
+            stem = file.name.removesuffix(".jsonl")
+            name = f"{stem}-{tally.perturbation.name}.jsonl"
+            split = self._name_split(file.split, tally)
+            planned.append(PlannedShard(name=name, split=split, source=file.path))
+        dataset = _make_dataset(self.dataset, {})
+        settings = {
+            "operations": [tally.perturbation.name for tally in self.tallies],
+            "options": (
+                *(options.cases, options.split, options.inputs, options.assume_eligible),
+                *(options.seed, options.min_confidence, options.parser),
+            ),
+            "card": self.dataset.card,
+        }
+        with open_shards([out], planned, settings, overwrite=options.overwrite) as target:
+
+            def read_chunks() -> Iterator[_Chunk]:
+                for shard in range(len(target.shards), len(pairs)):
+                    tally, file = pairs[shard]
+                    examples = source.read(file)
+                    while batch := list(islice(examples, CHUNK_EXAMPLES)):
+                        yield _Chunk(self.tallies.index(tally), file.split, batch, shard)
+
+            def write(shard: int, parts: Iterator[_Part], streams: Sequence[BinaryIO]) -> _Counts:
+                whole, name = pairs[shard][0], pairs[shard][0].perturbation.name
+                tally = _Tally(whole.perturbation, max_samples=MAX_SAMPLES_OF_SHARD)
+                for part in parts:
+                    before = whole.examples + tally.examples
+                    tally.examples += part.examples
+                    tally.count(part)
+                    streams[0].writelines(encode_json(child) + b"\n" for child in part.children)
+                    done = whole.examples + tally.examples
+                    if self.on_progress is not None and (
+                        before // PROGRESS_EXAMPLES < done // PROGRESS_EXAMPLES
+                    ):
+                        self.on_progress(name, done, None)
+                whole.add_counts(tally.counts())
+                return tally.counts()
+
+            for shard, (tally, _) in zip(target.shards, pairs, strict=False):
+                tally.add_counts(msgspec.json.decode(shard.counts, type=_Counts))
+            parts = map_in_order(self._make_rewriter(), read_chunks(), self.place)
+            target.write_all(((part.shard, part) for part in parts), write)
+            if not any(tally.rewritten for tally in self.tallies):
+                target.discard()
+                raise self._nothing_rewritten(out)
+            card = replace(dataset.card, version=dataset.version)
+            target.close({CARD: format_card(card)})
+        return sum(tally.rewritten for tally in self.tallies)
 
     def _nothing_rewritten(self, out: Path) -> BadInput:
         """The error where no example was rewritten: the most frequent reason, and how to see all of

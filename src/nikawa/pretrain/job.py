@@ -24,7 +24,8 @@ from nikawa.execute.ordered import choose_place
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.json import encode_json
 from nikawa.io.lines import read_bytes
-from nikawa.io.remote import RemotePath, list_inputs
+from nikawa.io.remote import RemotePath
+from nikawa.io.shards import list_files
 from nikawa.io.uploads import upload_when_done
 from nikawa.pretrain.card import (
     CARD_FILE,
@@ -338,7 +339,7 @@ class _Job:
         *,
         shown: Path | None = None,
     ) -> None:
-        self.corpus, self.out, self.options = list_inputs(corpus), out, options
+        self.corpus, self.out, self.options = list_files(corpus), out, options
         self.shown = shown or out
         """Where the model will be, for the card and the report."""
         self.on_progress, self.on_note = on_progress, on_note

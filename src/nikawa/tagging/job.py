@@ -4,24 +4,33 @@ the tags that the data has.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import ClassVar
+from typing import BinaryIO, ClassVar
 
+import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.datasets.keys import carry_notice
-from nikawa.datasets.stream import SplitExamples, open_stream, refuse_missing_inputs
+from nikawa.datasets.stream import (
+    SplitExamples,
+    open_shard_files,
+    open_stream,
+    refuse_missing_inputs,
+)
 from nikawa.errors import BadInput
 from nikawa.execute.ordered import choose_place
 from nikawa.io.atomic import private_files, refuse_existing
+from nikawa.io.cards import format_card
 from nikawa.io.folders import CARD, write_folder
+from nikawa.io.json import encode_json
 from nikawa.io.records import SUFFIXES, write_records
+from nikawa.io.shards import PlannedShard, open_shards
 from nikawa.records import Dataset, Example, Record, reference
 from nikawa.tables import ShownAsTables
 from nikawa.tagging.engine import TaggedExample, tag_all, texts_of
@@ -60,6 +69,8 @@ class TagOptions:
     """By name, such as `ray`; empty: processes of this machine."""
     address: str = ""
     """Of a cluster; see `nikawa.execute.ExecuteOptions`."""
+    shards: bool = False
+    """Whether `out` is a folder with a file for each input file; see `nikawa.io.shards`."""
 
 
 class Skipped(Record, frozen=True, kw_only=True):
@@ -136,6 +147,8 @@ def tag(
     """
     options = options or TagOptions()
     choose_place(options)  # refuse it before the work starts, as the output
+    if options.shards:
+        return _tag_shards(text, data, options, on_progress)
     out = options.out
     if out is not None:
         refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, options.overwrite)
@@ -156,10 +169,7 @@ def tag(
             tally.add(split, tagged)
             if on_progress is not None and done % EXAMPLES_PER_REPORT == 0:
                 on_progress(done, source.total)
-            example = tagged.example
-            tags = tagged.tags if options.replace else tagged.tags | example.tags
-            if not tagged.why and tags != example.tags:
-                example = replace(example, tags=tags)
+            example = _add_tags(tagged, options)
             if example.hidden and out is not None and not options.hidden:
                 refuse_label_loss(text, out, (example,))
             yield split, example
@@ -173,6 +183,74 @@ def tag(
         with private_files(options.hidden):
             _write_tagged(out, examples_with_tags(), source.dataset, options.overwrite, text)
     return tally.report(source.dataset.version)
+
+
+def _add_tags(tagged: TaggedExample, options: TagOptions) -> Example:
+    """The example with the tags that were found."""
+    example = tagged.example
+    tags = tagged.tags if options.replace else tagged.tags | example.tags
+    return example if tagged.why or tags == example.tags else replace(example, tags=tags)
+
+
+def _tag_shards(
+    text: str, data: Path | None, options: TagOptions, on_progress: Progress | None
+) -> TagReport:
+    """Tag each file of a dataset in shards into a file of the folder `options.out`."""
+    if options.out is None:
+        raise BadInput("the output folder is missing", cure="name a folder for the shards")
+    source = open_shard_files(text, data, hidden=options.hidden)
+    dataset = source.dataset
+    pack = _choose_pack(options.pack, dataset)
+    if options.inputs:
+        refuse_missing_inputs(
+            source.read_all(),
+            options.inputs,
+            lambda example: {name for name in example.inputs if texts_of(example, (name,))},
+        )
+    settings = {
+        "tag pack": pack,
+        "options": (options.inputs, options.replace, options.compare, options.hidden),
+        "card": dataset.card,
+    }
+    planned = [PlannedShard(name=f.name, split=f.split, source=f.path) for f in source.files]
+    with (
+        private_files(options.hidden),
+        open_shards([options.out], planned, settings, overwrite=options.overwrite) as target,
+    ):
+        first = len(target.shards)
+        numbers: deque[int] = deque()
+        """The shard of each example that was read and not yet tagged."""
+
+        def read_examples() -> Iterator[Example]:
+            for number, file in enumerate(source.files[first:], start=first):
+                for example in source.read(file):
+                    numbers.append(number)
+                    yield example
+
+        def write(
+            number: int, tagged_examples: Iterator[TaggedExample], streams: Sequence[BinaryIO]
+        ) -> TagReport:
+            tally = Tally(dataset.name, pack, options.compare)
+            for done, tagged in enumerate(tagged_examples, start=1):
+                tally.add(source.files[number].split, tagged)
+                streams[0].write(encode_json(_add_tags(tagged, options)) + b"\n")
+                if on_progress is not None and done % EXAMPLES_PER_REPORT == 0:
+                    on_progress(total.count_examples() + done, None)
+            report = tally.report(dataset.version)
+            total.add_report(report)
+            return report
+
+        total = Tally(dataset.name, pack, options.compare)
+        for shard in target.shards:
+            total.add_report(msgspec.json.decode(shard.counts, type=TagReport))
+        tagged_examples = _tag_examples(read_examples(), pack, options)
+        target.write_all(((numbers.popleft(), tagged) for tagged in tagged_examples), write)
+        card = replace(dataset.card, version=dataset.version)
+        notice = carry_notice(text, dataset.splits) if options.hidden else {}
+        target.close({**notice, CARD: format_card(card)})
+    if on_progress is not None:
+        on_progress(total.count_examples(), None)
+    return total.report(dataset.version)
 
 
 def _choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
@@ -195,16 +273,17 @@ def _tag_splits(
     Without a pack nothing is found.
     """
     for split, part in groupby(pairs, itemgetter(0)):
-        examples = (example for _, example in part)
-        tagged_examples: Iterable[TaggedExample]
-        if pack is None:
-            tagged_examples = (TaggedExample(example, frozenset()) for example in examples)
-        else:
-            tagged_examples = tag_all(
-                examples, pack, inputs=options.inputs, where=choose_place(options)
-            )
-        for tagged in tagged_examples:
+        for tagged in _tag_examples((example for _, example in part), pack, options):
             yield split, tagged
+
+
+def _tag_examples(
+    examples: Iterable[Example], pack: Pack | None, options: TagOptions
+) -> Iterator[TaggedExample]:
+    """The examples with what the pack finds in them; without a pack, nothing."""
+    if pack is None:
+        return (TaggedExample(example, frozenset()) for example in examples)
+    return tag_all(examples, pack, inputs=options.inputs, where=choose_place(options))
 
 
 def _write_tagged(
@@ -289,6 +368,25 @@ class Tally:
                 known=self.pack.known.get(where, "") if self.pack else "",
             )
             self.differences.append(difference)
+
+    def count_examples(self) -> int:
+        """How many examples were counted."""
+        return sum(self.sizes.values())
+
+    def add_report(self, report: TagReport) -> None:
+        """Add what was counted in a part of the dataset."""
+        self.sizes.update(report.sizes)
+        self.tagged.update(report.tagged)
+        for total, part in ((self.found, report.found), (self.carried, report.carried)):
+            total.update(
+                {(tag, split): n for tag, counts in part.items() for split, n in counts.items()}
+            )
+        self.skipped += report.skipped
+        if report.comparison is not None:
+            for tag, agreement in report.comparison.tags.items():
+                self.known[tag] += agreement.carried
+                self.both[tag] += agreement.both
+            self.differences += report.comparison.differences
 
     def report(self, version: str) -> TagReport:
         """Everything counted."""

@@ -67,6 +67,13 @@ Data = Annotated[
     ),
 ]
 """None: the folder that `nikawa.datasets.locate.data_root` finds."""
+Shards = Annotated[
+    bool,
+    typer.Option(
+        "--shards",
+        help="Write a file for each input file: --out is a folder, the dataset a folder of records files. A killed command keeps the finished files when you start it again.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 """Without it, an existing file or folder is a `BadInput`."""
 OverwriteFolder = Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")]
