@@ -131,10 +131,11 @@ def list_shards(folder: Path, default: str) -> dict[str, list[Path]] | None:
     return splits
 
 
-def list_files(paths: Sequence[Path]) -> list[Path]:
+def list_files(paths: Sequence[Path], *, keep_folders: bool = False) -> list[Path]:
     """Replace each folder, and each address with a pattern, by its files: shards in their order, other files by their names.
 
-    Hidden files are skipped. Folders inside a folder of this machine are not looked into.
+    Hidden files are skipped. Folders inside a folder of this machine are not looked into. With `keep_folders`, a folder of this machine
+    that is not in shards stays as it is.
     """
     listed: list[Path] = []
     for path in map(to_path, paths):
@@ -146,6 +147,8 @@ def list_files(paths: Sequence[Path]) -> list[Path]:
             files = [path / shard.name for shard in manifest.shards if shard.size]
         elif isinstance(path, RemotePath):
             files = list_inputs([path])
+        elif keep_folders:
+            files = [path]
         else:
             files = [file for file in sorted(path.iterdir()) if file.is_file()]
             files = [file for file in files if not file.name.startswith(".")]

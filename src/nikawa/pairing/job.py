@@ -160,9 +160,10 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
             if line.strip():
                 yield Sentence(str(number), line.strip(), {})
         return
-    examples = open_file(path)
     if is_folder:
         examples = (example for _, example in open_shard_files(str(path)).read_all())
+    else:
+        examples = open_file(path)
     for example in examples:
         texts = {name: text for name, text in example.inputs.items() if isinstance(text, str)}
         field = next((name for name in TEXT_INPUTS if name in texts), None)

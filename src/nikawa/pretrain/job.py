@@ -339,7 +339,7 @@ class _Job:
         *,
         shown: Path | None = None,
     ) -> None:
-        self.corpus, self.out, self.options = list_files(corpus), out, options
+        self.corpus, self.out, self.options = list_files(corpus, keep_folders=True), out, options
         self.shown = shown or out
         """Where the model will be, for the card and the report."""
         self.on_progress, self.on_note = on_progress, on_note
