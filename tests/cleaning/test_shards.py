@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nikawa.cleaning import Settings, job, shards
+from nikawa.cleaning import Settings, job, resume, shards
 from nikawa.cleaning.job import CleanOptions, CleanReport, ReadOptions, clean
+from nikawa.cleaning.toxicity import command_scorer
 from nikawa.errors import BadInput
+from nikawa.io import growing
+from nikawa.io.growing import GrowingFiles
 from nikawa.io.records import read_examples
 from nikawa.io.remote import UNFINISHED
 from nikawa.io.shards import ShardFolder
@@ -24,6 +29,7 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shards, "CHUNK_CHARS", 300)
     monkeypatch.setattr(job, "CHUNK_CHARS", 300)
+    monkeypatch.setattr(resume, "CHUNK_CHARS", 300)
     paths = [Path(f"part-{number}.txt") for number in range(FILES)]
     for number, path in enumerate(paths):
         lines = [
@@ -141,3 +147,104 @@ def test_files_that_cannot_be_shards_are_refused(texts: list[Path]) -> None:
     with pytest.raises(BadInput, match="holds an input file"):
         clean_to(".", texts, removed=None)
     assert not Path("out").exists()
+
+
+def score_by_length(texts: Sequence[str]) -> list[float]:
+    return [float(len(text) % 7 == 0) for text in texts]
+
+
+def score_nothing(texts: Sequence[str]) -> list[float]:
+    return [0.0 for _ in texts]
+
+
+def test_another_toxicity_scorer_is_refused(
+    texts: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Path("score.py")
+    first = command_scorer(f"{sys.executable} score.py")
+    others = [score_nothing, None, command_scorer(f"{sys.executable} score.py --strict"), first]
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    for name, target in (("out", ShardFolder), ("out.jsonl", GrowingFiles)):
+        script.write_text("import sys\nfor line in sys.stdin: print(0)\n", "utf-8")
+        options = CleanOptions(settings=Settings(language="ja"), shards=name == "out")
+        with monkeypatch.context() as patched:
+            patched.setattr(target, "close" if name == "out" else "publish", die)
+            patched.setattr(growing, "SAVE_SECONDS", 0)
+            with pytest.raises(Killed):
+                clean(texts, Path(name), options, scorer=first)
+        for scorer in others:
+            if scorer is first:
+                script.write_text("import sys\nfor line in sys.stdin: print(1)\n", "utf-8")
+            with pytest.raises(BadInput, match=r"was begun with other settings: .*toxicity scorer"):
+                clean(texts, Path(name), options, scorer=scorer)
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
+    """Let the cleaning die before it saves so many chunks; it saves after each."""
+    monkeypatch.setattr(growing, "SAVE_SECONDS", 0)
+    save, saved = GrowingFiles.save, 0
+
+    def save_or_die(self: GrowingFiles, describe_state: Any) -> None:
+        nonlocal saved
+        if saved == chunks:
+            for stream in self.streams:
+                stream.write(b"written after the last save")
+            raise Killed
+        saved += 1
+        save(self, describe_state)
+
+    monkeypatch.setattr(GrowingFiles, "save", save_or_die)
+
+
+@pytest.mark.parametrize("out", ["out.jsonl", "out.jsonl.zst"])
+def test_a_killed_cleaning_of_one_file_goes_on(
+    texts: list[Path], out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = clean_to(f"expected-{out}", texts, shards=False)
+    before = {path.name for path in Path().iterdir()}
+    with monkeypatch.context() as patched:
+        stop_after(patched, 4)
+        with pytest.raises(Killed):
+            clean_to(out, texts, shards=False)
+    assert not Path(out).exists()
+    cleaned: list[int] = []
+    work = job.clean_chunk
+
+    def clean_chunk(chunk: list[Any], *words: Any, **settings: Any) -> job.ChunkResult:
+        cleaned.append(len(chunk))
+        return work(chunk, *words, **settings)
+
+    with pytest.raises(BadInput, match="was begun with other settings: options of the steps;"):
+        clean_to(out, texts, shards=False, settings=Settings(language="ja", min_length=5))
+    monkeypatch.setattr(shards, "clean_chunk", clean_chunk)
+    assert clean_to(out, texts, shards=False) == expected
+    assert 0 < sum(cleaned) < 24 * (FILES - 1) - 4
+    assert {path.name for path in Path().iterdir()} == {*before, out, f"{out}-removed"}
+    for kind in ("", "-removed"):
+        assert Path(f"{out}{kind}").read_bytes() == Path(f"expected-{out}{kind}").read_bytes()
+
+
+def test_text_that_changed_meanwhile_is_refused(
+    texts: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        stop_after(patched, 2)
+        with pytest.raises(Killed):
+            clean_to("out.jsonl", texts, shards=False)
+    texts[0].write_text(texts[0].read_text("utf-8").replace("犬", "猫"), "utf-8")
+    with pytest.raises(BadInput, match=r"^out\.jsonl: was begun with other text"):
+        clean_to("out.jsonl", texts, shards=False)
+    clean_to("out.jsonl", texts, shards=False, overwrite=True)
+    clean_to("expected.jsonl", texts, shards=False)
+    assert Path("out.jsonl").read_bytes() == Path("expected.jsonl").read_bytes()
+
+
+def test_an_error_at_the_beginning_leaves_nothing(texts: list[Path]) -> None:
+    texts[3].write_bytes(b"\xff\xfe\xff\x00\xff")
+    before = sorted(Path().iterdir())
+    with pytest.raises(BadInput, match=r"part-3\.txt"):
+        clean_to("out.jsonl", texts, shards=False, reading=ReadOptions(encoding="utf-8"))
+    assert sorted(Path().iterdir()) == before

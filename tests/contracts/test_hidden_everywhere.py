@@ -655,18 +655,26 @@ def test_in_python_labels_come_only_when_asked_for(place: Path) -> None:
 
 def test_a_stream_hides_what_a_whole_dataset_hides(place: Path) -> None:
     from nikawa.datasets.load import open_file
+    from nikawa.datasets.stream import open_shard_files
 
     for name in ("in/nli-test.jsonl", "in/nli-test.parquet", "in/kids.jsonl"):
         for hidden in (False, True):
             (whole,) = load(name, hidden=hidden).splits.values()
             assert tuple(open_file(Path(name), hidden=hidden)) == whole
+    for name in ("in/nli", "in/kids.jsonl"):
+        for hidden in (False, True):
+            dataset = load(name, hidden=hidden)
+            source = open_shard_files(name, hidden=hidden)
+            read = [(file.split, example) for file in source.files for example in source.read(file)]
+            pairs = [(split, example) for split in dataset.splits for example in dataset[split]]
+            assert read == list(source.read_all()) == pairs
 
 
 def test_only_few_modules_read_labels_as_they_are() -> None:
     """`read_examples` keeps hidden labels: whatever else opens examples does so by `load`, `open_file` or `open_stream`."""
     root = Path(nikawa.__path__[0])
     may = {
-        "io/records.py", "io/folders.py", "datasets/load.py",
+        "io/records.py", "io/folders.py", "datasets/load.py", "datasets/stream.py",
         "datasets/card.py",  # the language of a split, by its texts
         "recipes/store.py", "recipes/klue/taggers.py",  # items of a build in progress; its training data
         "collect/items.py", "collect/export.py", "collect/job.py",  # what `collect new` wrote without labels

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -35,6 +35,7 @@ from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import choose_place, keep_states, map_in_order
 from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.chunks import by_characters
+from nikawa.io.growing import can_grow
 from nikawa.io.json import encode_json
 from nikawa.io.pipes import input_path
 from nikawa.io.remote import real_path
@@ -110,10 +111,11 @@ def clean(
     on_progress: OnProgress = lambda documents, characters: None,
 ) -> CleanReport:
     """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or
-    not at all. With `shards`, `out` is a folder, and finished files in it are kept by a later call.
+    not at all; a later call goes on where one was killed. With `shards`, `out` is a folder.
 
     Toxicity is one of the steps just when there is a `scorer`, whatever steps the options name.
     """
+    from nikawa.cleaning.resume import clean_resumably
     from nikawa.cleaning.shards import clean_shards
 
     options = options or CleanOptions()
@@ -134,24 +136,27 @@ def clean(
         steps = choose_steps((*options.steps, "toxicity"), options.without)
     if options.shards:
         return clean_shards(files, out, options, steps, settings, scorer, place, on_progress)
+    targets = [out, *([options.removed] if options.removed else [])]
+    work = partial(
+        clean_chunk,
+        steps=tuple(step.name for step in steps),
+        settings=settings,
+        writes_removed=options.removed is not None,
+    )
+    if can_grow(targets):
+        return clean_resumably(files, targets, options, steps, settings, scorer, place, on_progress)
     with ExitStack() as stack:
-        kept_stream = stack.enter_context(atomic_write(out, overwrite=options.overwrite))
-        removed_stream = None
-        if options.removed:
-            removed_stream = stack.enter_context(
-                atomic_write(options.removed, overwrite=options.overwrite)
-            )
+        streams = [
+            stack.enter_context(atomic_write(target, overwrite=options.overwrite))
+            for target in targets
+        ]
         output = Output()
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
-        work = partial(
-            clean_chunk,
-            steps=tuple(step.name for step in steps),
-            settings=settings,
-            writes_removed=options.removed is not None,
-        )
         results = map_in_order(work, by_characters(documents, CHUNK_CHARS), place)
         for result in run_late_steps(results, steps, settings, scorer, place):
-            output.write(result, kept_stream, removed_stream)
+            output.add_result(result)
+            for stream, lines in zip(streams, (result.kept, result.removed or []), strict=False):
+                stream.write(b"".join(lines))  # a compressed stream has no writelines
             on_progress(output.documents, output.characters)
     return output.report(steps, settings.language, files)
 
@@ -359,14 +364,11 @@ class Output:
         part.counts = steps
         self.tally.add(part)
 
-    def write(self, result: ChunkResult, kept: BinaryIO, removed: BinaryIO | None) -> None:
-        """Write the result of a chunk and add its counts."""
+    def add_result(self, result: ChunkResult) -> None:
+        """Add the counts of a chunk."""
         self.tally.add(result.tally)
         self.sentences += result.sentences
         self.kept += len(result.kept)
-        kept.write(b"".join(result.kept))  # a compressed stream has no writelines
-        if removed is not None and result.removed:
-            removed.write(b"".join(result.removed))
 
     def report(
         self, steps: Sequence[Step], language: str, files: Sequence[SourceFile]

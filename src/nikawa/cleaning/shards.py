@@ -52,10 +52,11 @@ class _Counts(Record, frozen=True, kw_only=True):
     steps: dict[str, StepCount]
 
 
-class _Chunk(NamedTuple):
-    """Documents of a shard, or the candidates of a finished one."""
+class Chunk(NamedTuple):
+    """Documents to clean, or the candidates of what was cleaned before."""
 
     shard: int
+    """Its number; where there are no shards, that of another part of the work."""
     documents: list[Document]
     candidates: list[bytes]
 
@@ -79,7 +80,7 @@ def clean_shards(
     with open_shards(folders, planned, key, overwrite=options.overwrite) as target:
         reader = _ShardReader(files, options.reading, target)
         work = partial(
-            _clean_chunk_of_shard,
+            clean_or_remember,
             steps=tuple(step.name for step in steps),
             settings=settings,
             writes_removed=options.removed is not None,
@@ -92,7 +93,11 @@ def clean_shards(
         ) -> _Counts:
             writer = Output()
             for result in results:
-                writer.write(result, streams[0], streams[1] if len(streams) > 1 else None)
+                writer.add_result(result)
+                for stream, lines in zip(
+                    streams, (result.kept, result.removed or []), strict=False
+                ):
+                    stream.writelines(lines)
                 on_progress(*reader.progress)
             read = reader.counts[shard]
             return _Counts(
@@ -154,22 +159,22 @@ class _ShardReader:
         documents = sum(count.documents for count in self.counts)
         return documents, sum(count.characters for count in self.counts)
 
-    def read_chunks(self) -> Iterator[_Chunk]:
+    def read_chunks(self) -> Iterator[Chunk]:
         """The candidates of the finished shards, then the documents of the others."""
         for shard, file in enumerate(self.files):
             if shard < self.done:
                 lines = self.target.read_lines(shard)
                 while batch := list(islice(lines, CHUNK_LINES)):
-                    yield _Chunk(shard, [], batch)
+                    yield Chunk(shard, [], batch)
                 continue
             count = self.counts[shard]
             selected = read_selected([file], self.reading, count.count_unselected)
             for documents in by_characters(count.count(selected), CHUNK_CHARS):
-                yield _Chunk(shard, documents, [])
+                yield Chunk(shard, documents, [])
 
 
-def _clean_chunk_of_shard(
-    chunk: _Chunk, steps: tuple[str, ...], settings: Settings, *, writes_removed: bool
+def clean_or_remember(
+    chunk: Chunk, steps: tuple[str, ...], settings: Settings, *, writes_removed: bool
 ) -> ChunkResult:
     """Clean the documents of a chunk; of candidates, compute only the signatures."""
     if chunk.candidates:

@@ -21,6 +21,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write, name_full_disk, sync_folder
 from nikawa.io.file_names import refuse_outside
 from nikawa.io.folders import CARD, split_files
+from nikawa.io.growing import SAVE_SECONDS, open_at, sync_stream
 from nikawa.io.json import read_json
 from nikawa.records import Record
 
@@ -29,8 +30,6 @@ JOURNAL = ".generate.json"
 UNFINISHED = ".unfinished"
 """How the names of growing files end."""
 Text = bytes | memoryview
-SAVE_SECONDS = 2.0
-"""Seconds of work that a kill may cost."""
 
 
 class UnusableRun(BadInput):
@@ -131,10 +130,7 @@ class GrowingFiles:
         if size and (not path.exists() or path.stat().st_size < size):
             what = f"{path.name} is shorter than the journal says"
             raise UnusableRun(what, file=self.folder, cure="pass --overwrite to begin again")
-        stream = path.open("r+b" if size else "wb")
-        stream.truncate(size)
-        stream.seek(size)
-        return stream
+        return open_at(path, size)
 
     def add(self, texts: Iterable[tuple[str, Text]]) -> None:
         """Write a chunk: texts with their splits, in order; now and then, save the journal."""
@@ -155,9 +151,7 @@ class GrowingFiles:
         for split, stream in self._streams.items():
             if stream is not None:
                 with name_full_disk(final_path(self.folder, split)):
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                sizes[split] = stream.tell()
+                    sizes[split] = sync_stream(stream)
         journal = replace(self.journal, chunks=self._chunks, sizes=sizes)
         path = self.folder / JOURNAL
         with atomic_write(path, overwrite=True, inside=self.folder) as out:

@@ -100,9 +100,11 @@ def atomic_write(
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or pipe"
         raise BadInput(f"is {kind}, not a file", file=path, cure="choose another name")
-    place = _prepare(path)
+    place = prepare_place(path)
     with _name_errors(path, place):
-        descriptor, name = tempfile.mkstemp(prefix=_prefix(place), suffix=PART, dir=place.parent)
+        descriptor, name = tempfile.mkstemp(
+            prefix=hidden_prefix(place), suffix=PART, dir=place.parent
+        )
         temporary = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as raw:
@@ -141,10 +143,12 @@ def atomic_folder(
         return
     _refuse_escape(path, inside)
     refuse_existing(path, overwrite)
-    place = _prepare(path)
+    place = prepare_place(path)
     refuse_existing(path, overwrite)  # the old one may have been put back
     with _name_errors(path, place):
-        temporary = Path(tempfile.mkdtemp(prefix=_prefix(place), suffix=PART, dir=place.parent))
+        temporary = Path(
+            tempfile.mkdtemp(prefix=hidden_prefix(place), suffix=PART, dir=place.parent)
+        )
         with _locked_folder(temporary):
             try:
                 with _opened_folder(temporary):
@@ -290,7 +294,7 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _prepare(path: Path) -> Path:
+def prepare_place(path: Path) -> Path:
     """Return the real path of `path`.
 
     Creates its parent, and puts back or removes the leftovers of killed writers.
@@ -303,7 +307,7 @@ def _prepare(path: Path) -> Path:
     except (FileExistsError, NotADirectoryError):
         cure = "choose another place"
         raise BadInput("is a file, not a folder", file=path.parent, cure=cure) from None
-    pattern = rf"{re.escape(_prefix(place))}\w+(\.old)?{re.escape(PART)}"
+    pattern = rf"{re.escape(hidden_prefix(place))}\w+(\.old)?{re.escape(PART)}"
     names = [entry.name for entry in os.scandir(place.parent)]
     for name in sorted(name for name in names if re.fullmatch(pattern, name, re.ASCII)):
         put_back = name.endswith(OLD) and not place.exists()
@@ -311,7 +315,7 @@ def _prepare(path: Path) -> Path:
     return place
 
 
-def _prefix(place: Path) -> str:
+def hidden_prefix(place: Path) -> str:
     """Return the prefix of temporaries for `place`."""
     name = place.name
     if len(os.fsencode(name)) > MAX_NAME_BYTES:
@@ -405,7 +409,7 @@ def name_full_disk(path: Path) -> Iterator[None]:
 @contextmanager
 def _name_errors(path: Path, place: Path) -> Iterator[None]:
     """Make errors name `path` instead of the temporary file."""
-    start = str(place.parent / _prefix(place))
+    start = str(place.parent / hidden_prefix(place))
 
     def rename(name: str) -> str:
         if not name.startswith(start):

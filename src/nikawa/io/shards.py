@@ -1,11 +1,11 @@
 """A folder of shards: the records of one split or several in many files, listed by `shards.json`.
 
-A stage that writes shards makes one file after the other. While it works, a mark (`remote.UNFINISHED`) lies in the folder, and
+A stage that writes shards makes one file after the other. While it works, a mark (`remote.UNFINISHED`) is in the folder, and
 readers refuse the files next to it. The mark is also the journal: its first line has the settings, each further line a shard that
 is finished, with its counts and the hashes of its source and of its content. `shards.json` takes its place at the end. A stage that
 was killed takes up the finished shards when the same command is started again.
 
-The folder may be at an address. There, a shard appears when its upload ends, and the journal is an object that is written anew, not
+The folder may be at an address. There, a shard appears when its upload ends, and the journal is an object that is written again, not
 after each shard if that takes long: what a killed command finished since then is done again.
 """
 
@@ -65,7 +65,7 @@ class Shard(Record, frozen=True, kw_only=True):
     content_hash: str
     """SHA-256 of the file."""
     size: int
-    """Bytes of the file; nobody reads one without any."""
+    """Bytes of the file. Readers skip an empty one."""
     beside_hashes: tuple[str, ...] = ()
     """Of the files with the same name in the other folders of the stage."""
     stamps: tuple[str, ...] = ()
@@ -188,13 +188,27 @@ def identify_file(path: Path) -> str:
     return path.identify()
 
 
-def hash_setting(value: Any) -> str:
-    """A short hash of any value that has a JSON form.
+def hash_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Name of each setting to a short hash of its value, which needs a JSON form; the version of Nikawa is one of them.
 
-    >>> hash_setting(["a", 1]) == hash_setting(("a", 1))
+    >>> hash_settings({"seed": 1})["seed"] == hash_settings({"seed": 1})["seed"]
     True
     """
-    return hashlib.sha256(encode_json(value)).hexdigest()[:16]
+    hashes = {
+        name: hashlib.sha256(encode_json(value)).hexdigest()[:16]
+        for name, value in settings.items()
+    }
+    return {**hashes, "version of Nikawa": __version__}
+
+
+def compare_settings(begun: Mapping[str, str], wanted: Mapping[str, str], place: Path) -> None:
+    """Refuse to go on with unfinished work that was begun with other settings, and name them."""
+    names = sorted({*begun, *wanted})
+    other = [name for name in names if begun.get(name) != wanted.get(name)]
+    if other:
+        what = f"was begun with other settings: {', '.join(other)}"
+        cure = "use the same files and options, or pass --overwrite to begin again"
+        raise BadInput(what, file=place, cure=cure)
 
 
 class _HashedStream:
@@ -244,9 +258,8 @@ def open_shards(
                 continue
             busy = BadInput("is in use by another command", file=folder, cure="wait until it ends")
             stack.enter_context(lock_folder(folder, busy=busy, misplaced=misplaced))
-        hashes = {name: hash_setting(value) for name, value in settings.items()}
-        hashes["version of Nikawa"] = __version__
-        hashes["input files"] = hash_setting([(shard.name, shard.split) for shard in planned])
+        inputs = [(shard.name, shard.split) for shard in planned]
+        hashes = hash_settings({**settings, "input files": inputs})
         writer = ShardFolder(folders, planned, hashes)
         writer.open(overwrite)
         try:
@@ -332,12 +345,7 @@ class ShardFolder:
             begun = msgspec.json.decode(first, type=_Beginning).settings
         except msgspec.DecodeError:
             begun = {}
-        if begun != self.settings:
-            names = sorted({*begun, *self.settings})
-            other = [name for name in names if begun.get(name) != self.settings.get(name)]
-            what = f"was begun with other settings: {', '.join(other)}"
-            cure = "use the same files and options, or pass --overwrite to begin again"
-            raise BadInput(what, file=self.out, cure=cure)
+        compare_settings(begun, self.settings, self.out)
         done: list[Shard] = []
         for line, planned in zip(lines, self.planned, strict=False):
             try:  # the last line may have been cut

@@ -160,6 +160,7 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
             if line.strip():
                 yield Sentence(str(number), line.strip(), {})
         return
+    examples: Iterator[Example]
     if is_folder:
         examples = (example for _, example in open_shard_files(str(path)).read_all())
     else:

@@ -221,7 +221,7 @@ def _tag_shards(
         numbers: deque[int] = deque()
         """The shard of each example that was read and not yet tagged."""
 
-        def read_examples() -> Iterator[Example]:
+        def read_all() -> Iterator[Example]:
             for number, file in enumerate(source.files[first:], start=first):
                 for example in source.read(file):
                     numbers.append(number)
@@ -243,7 +243,7 @@ def _tag_shards(
         total = Tally(dataset.name, pack, options.compare)
         for shard in target.shards:
             total.add_report(msgspec.json.decode(shard.counts, type=TagReport))
-        tagged_examples = _tag_examples(read_examples(), pack, options)
+        tagged_examples = _tag_examples(read_all(), pack, options)
         target.write_all(((numbers.popleft(), tagged) for tagged in tagged_examples), write)
         card = replace(dataset.card, version=dataset.version)
         notice = carry_notice(text, dataset.splits) if options.hidden else {}
