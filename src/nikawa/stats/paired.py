@@ -330,7 +330,10 @@ def find_cliques(near: Mapping[int, set[int]]) -> list[set[int]]:
     def grow(chosen: set[int], open_: set[int], closed: set[int]) -> None:
         if not open_ and not closed:
             cliques.append(chosen)
-        for i in sorted(open_):
+            return
+        # any clique left has a system that is apart from the pivot, or the pivot itself (Tomita et al. 2006)
+        pivot = max(sorted(open_ | closed), key=lambda i: len(open_ & near[i]))
+        for i in sorted(open_ - near[pivot]):
             grow(chosen | {i}, open_ & near[i], closed & near[i])
             open_, closed = open_ - {i}, closed | {i}
 
