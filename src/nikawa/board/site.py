@@ -1,0 +1,269 @@
+"""Parts that the routes of a board share: the board, its store, templates, and pages that are made once per change.
+
+Pages for visitors are the same for everybody: `visitor_page` renders one when it is first asked for after something that is shown has changed,
+keeps it, and answers browsers that have it already with 304. `page` is for everybody who is logged in: it is never kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from nikawa.board.links import ServerLinks
+from nikawa.board.snapshot import describe_tasks, read_board
+from nikawa.board.views import BoardView, TaskView
+from nikawa.board.words import page_messages, say
+from nikawa.reporting.page import asset
+from nikawa.serve.languages import LANGUAGES, accepted_language
+from nikawa.serve.limits import RateLimiter
+from nikawa.serve.server import StaticFiles
+from nikawa.serve.site import ServedSite
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from nikawa.board.folder import Board
+    from nikawa.board.rendering import PageContext
+    from nikawa.board.store import BoardStore
+
+PAGES = Path(str(files("nikawa.board") / "pages"))
+LANGUAGE_COOKIE = "nikawa_language"
+LANGUAGE_SECONDS = 365 * 86_400
+VIEW_SECONDS = 2.0
+"""A change is seen at the latest so long after it."""
+MAX_KEPT_PAGES = 2000
+MAX_KEPT_BYTES = 64 << 20
+MIN_COMPRESSED_BYTES = 1400
+"""Shorter bodies fit into one packet as they are."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The board as visitors see it, and a name for this state of it."""
+
+    view: BoardView
+    version: str
+    at: float
+
+
+@dataclass(frozen=True)
+class KeptPage:
+    """A response that was made."""
+
+    body: bytes
+    compressed: bytes
+    tag: str
+
+
+class PageCache:
+    """Responses by key, each made once; the least recently asked one goes first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, ...], KeptPage] = OrderedDict()
+        self._size = 0
+        self._busy: dict[tuple[str, ...], asyncio.Future[KeptPage]] = {}
+
+    async def get(self, key: tuple[str, ...], make: Callable[[], bytes]) -> KeptPage:
+        """The response of a key; whoever asks while it is being made waits for it."""
+        from starlette.concurrency import run_in_threadpool
+
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        if key in self._busy:
+            return await asyncio.shield(self._busy[key])
+        future = self._busy[key] = asyncio.get_running_loop().create_future()
+        try:
+            page = await run_in_threadpool(keep_page, make)
+        except BaseException as problem:
+            future.set_exception(problem)
+            future.exception()  # nobody may have waited
+            raise
+        else:
+            future.set_result(page)
+        finally:
+            del self._busy[key]
+        self._kept[key] = page
+        self._size += len(page.body) + len(page.compressed)
+        while len(self._kept) > MAX_KEPT_PAGES or self._size > MAX_KEPT_BYTES:
+            _, old = self._kept.popitem(last=False)
+            self._size -= len(old.body) + len(old.compressed)
+        return page
+
+
+def keep_page(make: Callable[[], bytes]) -> KeptPage:
+    """A response with its compressed form and its tag."""
+    body = make()
+    compressed = gzip.compress(body, 6, mtime=0) if len(body) > MIN_COMPRESSED_BYTES else b""
+    return KeptPage(body, compressed, f'"{sha256(body).hexdigest()[:24]}"')
+
+
+class Site(ServedSite):
+    """A board being served: what every handler of a request needs.
+
+    `view_seconds` is how long a state of the board is shown before it is looked up again.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        store: BoardStore,
+        clock: Callable[[], float] = time.time,
+        view_seconds: float = VIEW_SECONDS,
+    ) -> None:
+        super().__init__(store, clock)
+        self.board = board
+        self.view_seconds = view_seconds
+        self.pages = PageCache()
+        rate = board.settings.server.requests_per_second
+        self.requests = RateLimiter(rate, 3 * rate)
+        """Of an account or address that changes something, or has something computed."""
+        self.unknown_requests = RateLimiter(5, 60)
+        """Of an address that tries unknown tokens and cookies."""
+        self.login_requests = RateLimiter(0.2, 8)
+        """Of an address."""
+
+    @cached_property
+    def static(self) -> StaticFiles:
+        """Scripts, styles and images, with the style that reports and boards share."""
+        made = StaticFiles(PAGES / "static")
+        made.contents["base.css"] = asset("base.css").encode()
+        joined = b"\0".join(name.encode() + data for name, data in made.contents.items())
+        made.version = sha256(joined).hexdigest()[:12]
+        return made
+
+    @cached_property
+    def tasks(self) -> tuple[TaskView, ...]:
+        """The tasks, read once."""
+        return describe_tasks(self.board)
+
+    async def snapshot(self) -> Snapshot:
+        """The board as visitors see it now."""
+        return await self.cached("snapshot", self.view_seconds, self._take_snapshot)
+
+    def _take_snapshot(self) -> Snapshot:
+        now = self.clock()
+        view = self.store.read(read_board, self.board, self.tasks, now)
+        today = int(now // 86_400)  # pages name the day
+        digest = sha256(msgspec.json.encode([view, today, self.static.version]))
+        return Snapshot(view, digest.hexdigest()[:24], now)
+
+    def page_context(
+        self, snapshot: Snapshot, language: str, here: Mapping[str, str] | None = None
+    ) -> PageContext:
+        """What the pages of a state share; `here` is the query of the page."""
+        from nikawa.board.rendering import PageContext
+
+        links = ServerLinks(self.static.base, here)
+        about = self.board.about(language)
+        return PageContext(snapshot.view, language, links, snapshot.at, about)
+
+    async def visitor_page(
+        self,
+        request: Request,
+        key: tuple[str, ...],
+        render: Callable[[PageContext], str],
+        here: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """A page that is the same for every visitor; `key` names it, with all of its query that matters."""
+        snapshot = await self.snapshot()
+        language = self.request_language(request)
+
+        def make() -> bytes:
+            return render(self.page_context(snapshot, language, here)).encode("utf-8", "replace")
+
+        kept = await self.pages.get((snapshot.version, language, *key), make)
+        response = self.kept_response(request, kept, "text/html; charset=utf-8")
+        response.headers.update(headers or {})
+        chosen = request.query_params.get("lang", "")
+        if chosen in LANGUAGES:
+            response.set_cookie(
+                LANGUAGE_COOKIE,
+                chosen,
+                max_age=LANGUAGE_SECONDS,
+                samesite="lax",
+                httponly=True,
+                secure=request.url.scheme == "https",
+            )
+        return response
+
+    def kept_response(self, request: Request, kept: KeptPage, media_type: str) -> Response:
+        """A kept page; who has it already gets 304, who can unpack it gets it compressed."""
+        from starlette.responses import Response
+
+        headers = {
+            "etag": kept.tag,
+            "cache-control": "public, no-cache",
+            "vary": "Accept-Encoding, Accept-Language, Cookie",
+            "x-robots-tag": "all",
+        }
+        known = {
+            tag.strip().removeprefix("W/")
+            for tag in request.headers.get("if-none-match", "").split(",")
+        }
+        if kept.tag in known:
+            return Response(status_code=304, headers=headers)
+        body = kept.body
+        if kept.compressed and "gzip" in request.headers.get("accept-encoding", ""):
+            body = kept.compressed
+            headers["content-encoding"] = "gzip"
+        return Response(body, media_type=media_type, headers=headers)
+
+    async def warm_up(self) -> None:
+        """Have ready what the first visitor would wait for."""
+        from nikawa.board.rendering import environment
+
+        environment().get_template("task.html")
+        await self.snapshot()
+        await self.check_alive()
+
+    def request_language(self, request: Request) -> str:
+        """The language that a visitor chose (`?lang=`, then the cookie of the choice), else that of the browser, else the board's own."""
+        for chosen in (request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)):
+            if chosen in LANGUAGES:
+                return str(chosen)
+        header = request.headers.get("accept-language", "")
+        return accepted_language(header, self.board.settings.language)
+
+    def message(self, language: str, code: str) -> str:
+        """The sentence for the code of a refusal."""
+        return say(language, code)
+
+    def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
+        """A page for one reader: a log-in, a form, a refusal. `more` holds further values for its template.
+
+        Templates get `board` (title and name), `language`, `links`, `t` (messages for visitors; `words` of `more` are the
+        page's own) and `section`, the place in the navigation.
+        """
+        from starlette.responses import HTMLResponse
+
+        from nikawa.board.rendering import environment
+
+        context = {
+            "board": BoardView(
+                title=self.board.settings.title,
+                name=self.board.settings.name,
+                language=self.board.settings.language,
+            ),
+            "language": language,
+            "links": ServerLinks(self.static.base),
+            "t": page_messages(language),
+            "static": self.static.base,
+            "section": "",
+            **more,
+        }
+        text = environment().get_template(name).render(context)
+        return HTMLResponse(text.encode("utf-8", "replace"), status)
