@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.board.conftest import MakeBoard
 
-from nikawa.board.flags import Codes, EarlierAnswers, encode_answers, find_flags
+from nikawa.board.flags import CODES, Codes, EarlierAnswers, FlagFinder, encode_answers, find_flags
 
 N, LABELS = 1_200, 3
 GOLD = np.random.default_rng(0).integers(0, LABELS, N)
@@ -95,3 +96,25 @@ def test_open_answers_are_compared_too() -> None:
     assert find_flags(codes, "a", earlier, 0.0)[0].kind == "identical"
     spans = {"i0": [{"start": 1, "end": 2}], "i1": ["x", "y"]}
     assert len(set(encode_answers(spans, items)[:2].tolist())) == 2
+
+
+def test_the_queue_flags_submissions_as_they_come(make_sqlite_board: MakeBoard) -> None:
+    """Files of two accounts, found again by a server that was restarted; a submission is not compared with its own seeds."""
+    here = make_sqlite_board()
+    here.queue.find_flags = FlagFinder()
+    first = here.submit(here.answers(100), here.answers(100, seed=1))
+    copy = here.submit(here.answers(100), account="bob")
+    here.score()
+    here.queue.find_flags = FlagFinder()
+    near = here.submit(here.answers(101), account="bob")
+    here.score()
+    assert here.find(first).flags == ()
+    (flag,) = here.find(copy).flags
+    assert flag.kind == "identical"
+    assert flag.detail["submissions"] == [first.id]
+    assert not flag.detail["same_account"]
+    assert (flag.detail["task"], flag.detail["split"], flag.detail["seed"]) == ("tides", "test", 0)
+    (flag,) = here.find(near).flags
+    assert (flag.kind, flag.detail["count"], flag.detail["differing"]) == ("near", 2, 1)
+    codes = (here.board.folder / near.files[0].path).with_name(CODES)
+    assert codes.stat().st_mode & 0o777 == 0o600

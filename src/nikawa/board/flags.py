@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from nikawa.board.folder import Board
 from nikawa.board.records import Flag, Submission
+from nikawa.board.submissions import PREDICTIONS
 from nikawa.io.atomic import atomic_write
 from nikawa.serve.database import Connection
 
@@ -194,7 +195,6 @@ def count_pairs(codes: Codes, earlier: Codes, labels: int) -> NDArray[np.int64]:
 
 CODES = "answers.npy"
 """The codes of a file of answers, next to it: what is compared is not parsed again."""
-PREDICTIONS = "predictions.jsonl"
 
 
 class FlagFinder:

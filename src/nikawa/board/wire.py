@@ -199,6 +199,7 @@ def _limit_child(limits: Limits) -> None:
         resource.RLIMIT_CPU: (seconds, seconds + 1),
         resource.RLIMIT_CORE: (0, 0),
         resource.RLIMIT_NOFILE: (OPEN_FILES, OPEN_FILES),
+        resource.RLIMIT_FSIZE: (0, 0),  # it writes no file: what it reads cannot fill the disk
     }
     if sys.platform == "linux":
         pages = int(open("/proc/self/statm").read().split()[0])  # noqa: PTH123, SIM115
