@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import cast
 
 from markupsafe import Markup
@@ -23,16 +24,38 @@ from nikawa.reporting.plots import NO_BOUND, SIZE, Axis, fit_axis, label, shorte
 
 BAR_WIDTH, BAR_HEIGHT = 168.0, 22.0
 BAR_MARGIN = 8.0
-HISTORY_WIDTH, HISTORY_HEIGHT = 720.0, 300.0
-HISTORY_FRAME = Box(52, 14, HISTORY_WIDTH - 16, HISTORY_HEIGHT - 34)
-MAX_NAMED = 10
-"""Records in the plot that have their names beside them: the latest ones."""
-MAX_NAME_PIXELS = 190.0
-MIN_SYSTEMS_TO_CUT = 5
-"""Systems above which a low one may be off the axis."""
+MIN_SYSTEMS_TO_CUT = 6
+"""Systems from which on a low one may be off the axis."""
+MIN_REACH = 3.0
+BAR_REACH, HISTORY_REACH = 1.2, 3.0
 MIN_WIRE_PIXELS = 12.0
 """Distance from which on a line leads from a point to its name."""
 DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class HistorySize:
+    """The size of the plot over time, and how much it names."""
+
+    name: str
+    width: float
+    height: float
+    most_names: int
+    """Records that have their names beside them: the latest ones."""
+    name_pixels: float
+    most_dates: int
+
+    @property
+    def frame(self) -> Box:
+        """Where points may be."""
+        return Box(46, 14, self.width - 14, self.height - 34)
+
+
+HISTORY_SIZES = (
+    HistorySize("wide", 820.0, 320.0, 10, 190.0, 8),
+    HistorySize("narrow", 350.0, 280.0, 4, 130.0, 4),
+)
+"""For screens and paper, and for phones: the style sheet shows one of them."""
 
 
 def in_percent(score: ScoreView, value: float | None) -> float | None:
@@ -59,26 +82,35 @@ def fit_scores(
     return Axis(axis.low - 1.0, axis.high + 1.0, left, right)
 
 
-def choose_focus(points: Sequence[tuple[SystemKind, ScoreView]]) -> list[ScoreView]:
+def choose_focus(
+    points: Sequence[tuple[SystemKind, ScoreView]], metric: MetricView, reach: float
+) -> list[ScoreView]:
     """The scores that an axis must cover: those of systems, unless baselines and people are all there is.
 
-    A baseline far below would press all intervals into dots; `draw_bar` shows an arrow at the edge for it. Of systems, the lower
-    tail is cut off: those further below the median than three times the way from the median to the best.
+    A baseline far below would press all intervals into dots. Of many systems, the tail is cut off: those further behind the
+    median than `reach` times the way from the median to the best, or `MIN_REACH` intervals if that is more.
     """
     systems = [score for kind, score in points if kind in ("submission", "run")]
     chosen = systems or [score for _, score in points]
-    values = sorted(cast(float, score.value) for score in chosen)
-    if not values:
-        return []
-    median = values[len(values) // 2]
-    reach = 3 * max(values[-1] - median, 1e-9)
-    kept = [score for score in chosen if median - cast(float, score.value) <= reach]
-    return kept if len(values) > MIN_SYSTEMS_TO_CUT else chosen
+    if len(chosen) < MIN_SYSTEMS_TO_CUT:
+        return chosen
+    sign = -1.0 if metric.better == "lower" else 1.0
+
+    def goodness(score: ScoreView) -> float:
+        return sign * cast(float, score.value)
+
+    ordered = sorted(chosen, key=goodness)
+    median = goodness(ordered[len(ordered) // 2])
+    widths = sorted((s.high or 0.0) - (s.low or 0.0) for s in chosen)
+    room = max(reach * (goodness(ordered[-1]) - median), MIN_REACH * widths[len(widths) // 2])
+    return [score for score in chosen if median - goodness(score) <= room]
 
 
 def fit_bars(points: Sequence[tuple[SystemKind, ScoreView]], metric: MetricView) -> Axis:
     """The axis that the intervals of a table share."""
-    return fit_scores(choose_focus(points), metric, BAR_MARGIN, BAR_WIDTH - BAR_MARGIN)
+    return fit_scores(
+        choose_focus(points, metric, BAR_REACH), metric, BAR_MARGIN, BAR_WIDTH - BAR_MARGIN
+    )
 
 
 def draw_bar(score: ScoreView, axis: Axis, kind: SystemKind, ticks: Sequence[float]) -> Markup:
@@ -138,7 +170,7 @@ def draw_mark(x: float, y: float, kind: SystemKind, note: str = "", is_record: b
     elif kind in ("baseline", "run"):
         shape = f"M{x - 3.7:.1f},{y - 3.7:.1f}h7.4v7.4h-7.4Z"
     else:
-        shape = f"M{x - 4.4:.1f},{y:.1f}a4.4,4.4 0 1 0 8.8,0a4.4,4.4 0 1 0 -8.8,0Z"
+        shape = f"M{x - 3.9:.1f},{y:.1f}a3.9,3.9 0 1 0 7.8,0a3.9,3.9 0 1 0 -7.8,0Z"
     return f'<path class="mark-{kind}{faint}" d="{shape}">{hint}</path>'
 
 
@@ -175,24 +207,25 @@ def draw_history(
     title: str,
     words: Mapping[str, str],
     now: float,
+    size: HistorySize,
 ) -> Markup:
     """Scores over time: each system with its interval, the best so far as steps, people as a line across.
 
-    `words` has `best` (the name of the steps) and `human`, `summary` (for screen readers). Returns nothing where no point has a value.
+    `words` has `human`, and `summary` for screen readers. Returns nothing where no point has a value.
     """
     shown = [point for point in points if point.score.value is not None]
     if not shown:
         return Markup("")
-    frame = HISTORY_FRAME
+    frame = size.frame
     people = [point for point in shown if point.kind == "human"]
     systems = [point for point in shown if point.kind != "human"]
     times = [point.at for point in systems] or [now]
     across = _time_axis(min(times), min(max(now, *times), max(times) + 30 * DAY), frame)
-    covered = choose_focus([(point.kind, point.score) for point in systems])
+    covered = choose_focus([(point.kind, point.score) for point in systems], metric, HISTORY_REACH)
     covered += [point.score for point in people]
     up = fit_scores(covered, metric, frame.bottom, frame.top)
     systems = [point for point in systems if _is_on(point, up)]
-    parts = [*_draw_grid(up, across, frame)]
+    parts = [*_draw_grid(up, across, size)]
     taken = list[tuple[float, float]]()
     for point in people:
         y = up.at(cast(float, in_percent(point.score, point.score.value)))
@@ -207,13 +240,11 @@ def draw_history(
     for point in sorted(systems, key=lambda point: point in records):
         parts += _draw_point(point, across, up, point in records)
     taken += _sample_steps(records, across, up, frame)
-    parts += _name_records(records[-MAX_NAMED:], systems, across, up, frame, taken)
-    attributes = 'class="history" role="img" aria-labelledby="history-title history-desc"'
-    head = (
-        f'<title id="history-title">{text(title)}</title>'
-        f'<desc id="history-desc">{text(words["summary"])}</desc>'
-    )
-    return _picture(HISTORY_WIDTH, HISTORY_HEIGHT, [head, *parts], attributes)
+    parts += _name_records(records[-size.most_names :], systems, across, up, size, taken)
+    id = f"history-{size.name}"
+    attributes = f'class="history {size.name}" role="img" aria-labelledby="{id} {id}-more"'
+    head = f'<title id="{id}">{text(title)}</title><desc id="{id}-more">{text(words["summary"])}</desc>'
+    return _picture(size.width, size.height, [head, *parts], attributes)
 
 
 def _is_on(point: HistoryPoint, up: Axis) -> bool:
@@ -244,16 +275,17 @@ def _sample_steps(
             yield from ((end, height) for height in _spread(min(y, top), max(y, top)))
 
 
-def _draw_grid(up: Axis, across: Axis, frame: Box) -> Iterator[str]:
+def _draw_grid(up: Axis, across: Axis, size: HistorySize) -> Iterator[str]:
+    frame = size.frame
     for tick in up.ticks():
         y = up.at(tick)
         yield f'<path class="rule" d="M{frame.left:.1f},{y:.1f}H{frame.right:.1f}"/>'
         yield label(frame.left - 8, y + 4.5, f"{tick:g}", "soft", "end")
-    for at, words in date_ticks(across.low, across.high):
+    for at, words in date_ticks(across.low, across.high, size.most_dates):
         x = across.at(at)
         yield f'<path class="rule" d="M{x:.1f},{frame.bottom:.1f}v5"/>'
         half = text_width(words, 12) / 2
-        x = min(max(x, half), HISTORY_WIDTH - half)
+        x = min(max(x, half), size.width - half)
         yield label(x, frame.bottom + 21, words, "soft", "middle")
 
 
@@ -285,7 +317,7 @@ def _name_records(
     systems: Sequence[HistoryPoint],
     across: Axis,
     up: Axis,
-    frame: Box,
+    size: HistorySize,
     taken: Sequence[tuple[float, float]],
 ) -> Iterator[str]:
     """Names beside the records, clear of points, steps and whatever else is there."""
@@ -297,14 +329,22 @@ def _name_records(
     named = []
     for point in records:
         x, y = spot(point)
-        named.append(LabelledPoint(x, y, shorten(point.name, MAX_NAME_PIXELS), 0, SIZE))
+        named.append(LabelledPoint(x, y, shorten(point.name, size.name_pixels), 0, SIZE))
     dots = [*(spot(point) for point in systems), *taken]
-    for name, place in zip(named, place_labels(named, dots, (), frame), strict=True):
+    for name, place in zip(named, _place_names(tuple(named), tuple(dots), size.frame), strict=True):
         x, y = place.nearest(name.x, name.y)
         if (x - name.x) ** 2 + (y - name.y) ** 2 > MIN_WIRE_PIXELS**2:
             yield f'<path class="wire" d="M{name.x:.1f},{name.y:.1f}L{x:.1f},{y:.1f}"/>'
         middle = (place.left + place.right) / 2
         yield label(middle, place.bottom - 4, name.text, "halo", "middle")
+
+
+@lru_cache(maxsize=64)
+def _place_names(
+    named: tuple[LabelledPoint, ...], dots: tuple[tuple[float, float], ...], frame: Box
+) -> list[Box]:
+    """Where names go: the same in each language and order of the table."""
+    return place_labels(named, dots, (), frame)
 
 
 def _time_axis(first: float, last: float, frame: Box) -> Axis:
@@ -314,22 +354,19 @@ def _time_axis(first: float, last: float, frame: Box) -> Axis:
 
 MIN_TICK_DAYS = (1, 2, 7, 14)
 TICK_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
-MAX_DATE_TICKS = 8
 
 
-def date_ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Round dates between two moments, at most eight, with their names: days, months or years.
+def date_ticks(low: float, high: float, most: int = 8) -> list[tuple[float, str]]:
+    """Round dates between two moments, about so many at most, with their names: days, months or years.
 
     >>> [name for _, name in date_ticks(0, 40 * 86_400)]
     ['1970-01-01', '1970-01-08', '1970-01-15', '1970-01-22', '1970-01-29', '1970-02-05']
     """
     span = (high - low) / DAY
     for days in MIN_TICK_DAYS:
-        if span / days <= MAX_DATE_TICKS - 1:
+        if span / days <= most - 1:
             return list(_day_ticks(low, high, days))
-    months = next(
-        (m for m in TICK_MONTHS if span / (30.4 * m) <= MAX_DATE_TICKS - 1), TICK_MONTHS[-1]
-    )
+    months = next((m for m in TICK_MONTHS if span / (30.4 * m) <= most - 1), TICK_MONTHS[-1])
     return list(_month_ticks(low, high, months))
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from importlib.resources import files
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
@@ -16,6 +18,7 @@ from markupsafe import Markup
 from nikawa.board.citation import cite_board, cite_entry, format_bibtex
 from nikawa.board.links import Links
 from nikawa.board.plots import (
+    HISTORY_SIZES,
     HistoryPoint,
     bar_ticks,
     draw_bar,
@@ -45,11 +48,13 @@ from nikawa.board.views import (
 )
 from nikawa.board.words import page_messages, say
 from nikawa.printable import printable
+from nikawa.reporting.page import asset
 from nikawa.reporting.plots import SHEET_HEIGHT, Dot, PlotRow, draw_dots
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.markdown import SAFE_LINK, render_markdown
 from nikawa.version import __version__
 
+PAGES = Path(str(files("nikawa.board") / "pages"))
 MAX_DIGITS = 2
 MINUTE = "%Y-%m-%d %H:%M UTC"
 MAX_SLICES_DRAWN = 60
@@ -71,6 +76,11 @@ class PageContext:
     def t(self) -> Mapping[str, str]:
         """The messages."""
         return page_messages(self.language)
+
+    @property
+    def gap(self) -> str:
+        """What stands between two sentences."""
+        return "" if self.language == "ja" else " "
 
     def say(self, key: str, **values: Any) -> str:
         """A message with its values."""
@@ -218,7 +228,7 @@ def render_system(page: PageContext, entry: EntryView) -> str:
         (page.t["provenance"], format_provenance(entry.provenance)),
         (page.t["identifier"], entry.id),
     ]
-    others = [one for one in board.shown if one.id != entry.id and _has_value(one)]
+    others = [one for one in _list_comparable(board) if one.id != entry.id]
     return _render(
         "system.html",
         page,
@@ -250,7 +260,7 @@ def render_compare(
         section="compare",
         a=a,
         b=b,
-        choices=[one for one in page.board.shown if _has_value(one)],
+        choices=_list_comparable(page.board),
         rows=rows,
         axis=axis,
         ticks=bar_ticks(axis) if axis else [],
@@ -294,7 +304,7 @@ def _list_rules(page: PageContext) -> Iterable[tuple[str, str]]:
         for key, count in (("limit_day", board.per_day), ("limit_all", board.in_all))
         if count
     ]
-    yield t["rule_limits"], " ".join(limits) or t["limit_none"]
+    yield t["rule_limits"], page.gap.join(limits) or t["limit_none"]
     yield t["rule_labels"], t["labels_text"]
     yield t["rule_scores"], t["rule_exact"] if board.rule == "exact" else t[f"explain_{board.rule}"]
     yield t["rule_ranks"], t["explain_rank"]
@@ -304,8 +314,13 @@ def _list_rules(page: PageContext) -> Iterable[tuple[str, str]]:
         yield t["rule_names"], t["names_text_never"]
 
 
-def _has_value(entry: EntryView) -> bool:
-    return any(score.value is not None for score in entry.scores)
+def _list_comparable(board: BoardView) -> list[EntryView]:
+    """The systems with a shown score, the best of the first task first."""
+    entries = [one for one in board.shown if any(s.value is not None for s in one.scores)]
+    task = board.tasks[0]
+    rows = make_table(board, task, task.splits[0]).rows
+    places = {row.entry.id: place for place, row in enumerate(rows)}
+    return sorted(entries, key=lambda one: places.get(one.id, len(places)))
 
 
 def _canonical(page: PageContext, path: str) -> str:
@@ -343,7 +358,9 @@ def _draw_history(page: PageContext, table: TableView, points: list[HistoryPoint
     )
     title = page.say("history_title", metric=metric.name, task=table.task.name)
     words = {"human": page.t["kind_human"], "summary": summary}
-    return draw_history(points, metric, title, words, page.now)
+    return Markup("").join(
+        draw_history(points, metric, title, words, page.now, size) for size in HISTORY_SIZES
+    )
 
 
 def _draw_slices(
@@ -490,11 +507,20 @@ def _say(context: Context, key: str, **values: Any) -> str:
     return say(context["language"], key, values)
 
 
+STATIC_FILES = ("base.css", "board.css", "board.js", "icon.svg")
+"""What the pages for visitors need."""
+
+
+def read_static_file(name: str) -> bytes:
+    """A script, style or image; `base.css` is the style that reports and boards share."""
+    if name == "base.css":
+        return asset(name).encode()
+    return (PAGES / "static" / name).read_bytes()
+
+
 @cache
 def environment() -> Environment:
     """Jinja with escaping on everywhere, for the pages of all hands."""
-    from nikawa.board.site import PAGES
-
     made = Environment(
         loader=FileSystemLoader(PAGES),
         autoescape=True,
@@ -513,6 +539,7 @@ def environment() -> Environment:
         language_names={code: page_messages(code)["language_name"] for code in LANGUAGES},
     )
     made.filters.update(
+        digits=lambda score: count_digits([score]),
         number=format_number,
         deviation=format_deviation,
         interval=format_interval,
@@ -538,6 +565,7 @@ def _render(name: str, page: PageContext, **values: Any) -> str:
         "language": page.language,
         "links": page.links,
         "t": page.t,
+        "gap": page.gap,
         **values,
     }
     return environment().get_template(name).render(context)

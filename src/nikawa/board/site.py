@@ -14,17 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nikawa.board.links import ServerLinks
-from nikawa.board.snapshot import describe_tasks, read_board
+from nikawa.board.rendering import PAGES, PageContext, environment, read_static_file
+from nikawa.board.snapshot import describe_tasks, read_snapshot
 from nikawa.board.views import BoardView, TaskView
 from nikawa.board.words import page_messages, say
-from nikawa.reporting.page import asset
 from nikawa.serve.languages import LANGUAGES, accepted_language
 from nikawa.serve.limits import RateLimiter
 from nikawa.serve.server import StaticFiles
@@ -35,10 +33,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from nikawa.board.folder import Board
-    from nikawa.board.rendering import PageContext
     from nikawa.board.store import BoardStore
 
-PAGES = Path(str(files("nikawa.board") / "pages"))
 LANGUAGE_COOKIE = "nikawa_language"
 LANGUAGE_SECONDS = 365 * 86_400
 VIEW_SECONDS = 2.0
@@ -56,6 +52,8 @@ class Snapshot:
     view: BoardView
     version: str
     at: float
+    current: Mapping[tuple[str, str, str], str]
+    """The submission that stands for a system on a task and split."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ class Site(ServedSite):
     def static(self) -> StaticFiles:
         """Scripts, styles and images, with the style that reports and boards share."""
         made = StaticFiles(PAGES / "static")
-        made.contents["base.css"] = asset("base.css").encode()
+        made.contents["base.css"] = read_static_file("base.css")
         joined = b"\0".join(name.encode() + data for name, data in made.contents.items())
         made.version = sha256(joined).hexdigest()[:12]
         return made
@@ -155,17 +153,15 @@ class Site(ServedSite):
 
     def _take_snapshot(self) -> Snapshot:
         now = self.clock()
-        view = self.store.read(read_board, self.board, self.tasks, now)
+        view, current = self.store.read(read_snapshot, self.board, self.tasks, now)
         today = int(now // 86_400)  # pages name the day
         digest = sha256(msgspec.json.encode([view, today, self.static.version]))
-        return Snapshot(view, digest.hexdigest()[:24], now)
+        return Snapshot(view, digest.hexdigest()[:24], now, current)
 
     def page_context(
         self, snapshot: Snapshot, language: str, here: Mapping[str, str] | None = None
     ) -> PageContext:
         """What the pages of a state share; `here` is the query of the page."""
-        from nikawa.board.rendering import PageContext
-
         links = ServerLinks(self.static.base, here)
         about = self.board.about(language)
         return PageContext(snapshot.view, language, links, snapshot.at, about)
@@ -224,8 +220,6 @@ class Site(ServedSite):
 
     async def warm_up(self) -> None:
         """Have ready what the first visitor would wait for."""
-        from nikawa.board.rendering import environment
-
         environment().get_template("task.html")
         await self.snapshot()
         await self.check_alive()
@@ -249,8 +243,6 @@ class Site(ServedSite):
         page's own) and `section`, the place in the navigation.
         """
         from starlette.responses import HTMLResponse
-
-        from nikawa.board.rendering import environment
 
         context = {
             "board": BoardView(

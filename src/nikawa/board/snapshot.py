@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from msgspec.structs import replace
@@ -29,6 +30,11 @@ from nikawa.datasets.load import load
 from nikawa.io.cards import UNSAID
 from nikawa.serve.database import Connection
 
+Place = tuple[str, str, str]
+"""A system, a task and a split."""
+Current = dict[Place, str]
+"""The submission that stands for a system."""
+
 
 @dataclass(frozen=True)
 class _Submission:
@@ -43,6 +49,13 @@ class _Submission:
 
 def read_board(db: Connection, board: Board, tasks: tuple[TaskView, ...], now: float) -> BoardView:
     """What may be seen of a board at a moment; `tasks` are those of `describe_tasks`."""
+    return read_snapshot(db, board, tasks, now)[0]
+
+
+def read_snapshot(
+    db: Connection, board: Board, tasks: tuple[TaskView, ...], now: float
+) -> tuple[BoardView, Current]:
+    """What may be seen of a board at a moment, and the submissions behind it."""
     settings, dates = board.settings, board.settings.dates
     systems = {
         system.id: system
@@ -52,7 +65,7 @@ def read_board(db: Connection, board: Board, tasks: tuple[TaskView, ...], now: f
     }
     submissions = _read_submissions(db, systems)
     shown = [score for score in read_shown_scores(db, now) if score.submission in submissions]
-    current = _choose_current(shown, submissions)
+    current = _choose_current(board, shown, submissions)
     scores: dict[str, list[ScoreView]] = {id: [] for id in systems}
     for score in shown:
         submission = submissions[score.submission]
@@ -72,7 +85,7 @@ def read_board(db: Connection, board: Board, tasks: tuple[TaskView, ...], now: f
         )
         for system in systems.values()
     ]
-    return BoardView(
+    view = BoardView(
         title=settings.title,
         name=settings.name,
         language=settings.language,
@@ -89,6 +102,7 @@ def read_board(db: Connection, board: Board, tasks: tuple[TaskView, ...], now: f
         tasks=_with_slices(tasks, shown),
         entries=tuple(entries),
     )
+    return view, current
 
 
 def _phase(
@@ -117,17 +131,21 @@ def _read_submissions(db: Connection, systems: Mapping[str, System]) -> dict[str
 
 
 def _choose_current(
-    shown: list[ShownScore], submissions: Mapping[str, _Submission]
-) -> dict[tuple[str, str, str], str]:
-    """The submission that stands for a system on a split of a task: the latest one with a value, else the latest one."""
-    best: dict[tuple[str, str, str], tuple[bool, float, int, str]] = {}
+    board: Board, shown: list[ShownScore], submissions: Mapping[str, _Submission]
+) -> Current:
+    """The submission that stands for a system on a split of a task: the one with the best main score, as for the ties, else the latest."""
+    mains = {(one.task, one.split): one.metrics[0] for one in board.sets}
+    best: dict[Place, tuple[float, str]] = {}
+    latest: dict[Place, tuple[int, str]] = {}
     for score in shown:
         submission = submissions[score.submission]
-        key = (submission.system, score.task, score.split)
-        order = (score.value is not None, score.visible_at, submission.seq, score.submission)
-        if key not in best or order > best[key]:
-            best[key] = order
-    return {key: order[-1] for key, order in best.items()}
+        place = (submission.system, score.task, score.split)
+        is_main = score.metric == mains.get((score.task, score.split)) and not score.where
+        if is_main and score.value is not None and not best.get(place, (-inf,))[0] >= score.value:
+            best[place] = (score.value, score.submission)
+        latest[place] = max(latest.get(place, (-1, "")), (submission.seq, score.submission))
+    chosen = {place: submission for place, (_, submission) in latest.items()}
+    return chosen | {place: submission for place, (_, submission) in best.items()}
 
 
 def _view_score(score: ShownScore, submission: _Submission) -> ScoreView:
@@ -152,7 +170,7 @@ def _rank_all(
     board: Board,
     db: Connection,
     now: float,
-    current: Mapping[tuple[str, str, str], str],
+    current: Current,
     scores: Mapping[str, list[ScoreView]],
     systems: Mapping[str, System],
 ) -> dict[str, list[RankView]]:
