@@ -6,6 +6,10 @@ the two cannot drift apart. Nothing here needs the packages of the server.
 
 from __future__ import annotations
 
+import ast
+import sys
+from functools import cache
+from inspect import getsource
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -80,8 +84,9 @@ class NewSubmission(Body, frozen=True, kw_only=True):
 
 
 class FinalChoice(Body, frozen=True, kw_only=True):
-    """Which submission of a system is scored on the final split."""
+    """Which submission of the account is scored on the final split of a task."""
 
+    task: Name
     submission: Id
     """Empty: the best one that is shown."""
 
@@ -220,8 +225,6 @@ class OwnSystem(Answer, frozen=True, kw_only=True):
     parameters: str
     training_data: str
     created: str
-    final: str = ""
-    """The submission that was chosen for the final split; empty: the best one that is shown."""
     submissions: tuple[SubmissionState, ...] = ()
 
 
@@ -231,6 +234,8 @@ class AccountInfo(Answer, frozen=True, kw_only=True):
     name: str
     state: str
     remaining: tuple[Remaining, ...]
+    finals: dict[str, str] = {}
+    """By task, the submission that was chosen for the final split; without one it is the best one that is shown."""
     systems: tuple[OwnSystem, ...]
 
 
@@ -327,9 +332,9 @@ OPERATIONS = (
     ),
     _Operation(
         "post",
-        "/api/v1/systems/{id}/final",
-        "Choose the submission that is scored on the final split.",
-        OwnSystem,
+        "/api/v1/finals",
+        "Choose the submission that is scored on the final split of a task.",
+        AccountInfo,
         FinalChoice,
     ),
 )
@@ -342,6 +347,10 @@ def openapi_document(title: str, version: str, address: str = "") -> dict[str, A
     }
     kinds |= {o.body: None for o in OPERATIONS if o.body is not None} | {Problem: None}
     schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")[1]
+    for name, texts in read_field_docs().items():
+        for field, text in texts.items():
+            if name in schemas and field in schemas[name]["properties"]:
+                schemas[name]["properties"][field]["description"] = text
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method] = _describe(operation)
@@ -357,6 +366,25 @@ def openapi_document(title: str, version: str, address: str = "") -> dict[str, A
     if address:
         document["servers"] = [{"url": address}]
     return document
+
+
+@cache
+def read_field_docs() -> dict[str, dict[str, str]]:
+    """What this file says about the fields of its types, by type and field: the text below each."""
+    docs: dict[str, dict[str, str]] = {}
+    for node in ast.parse(getsource(sys.modules[__name__])).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for field, text in zip(node.body, node.body[1:], strict=False):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            ):
+                words = " ".join(str(text.value.value).split())
+                docs.setdefault(node.name, {})[field.target.id] = words
+    return docs
 
 
 def _schema(kind: Any) -> dict[str, Any]:
