@@ -91,9 +91,7 @@ def list_types(document: Mapping[str, Any]) -> list[TypeRow]:
     for name, schema in document["components"]["schemas"].items():
         required = schema.get("required", ())
         fields = tuple(
-            FieldRow(
-                field, *describe_type(one), field in required, str(one.get("description", ""))
-            )
+            FieldRow(field, *describe_type(one), field in required, str(one.get("description", "")))
             for field, one in schema.get("properties", {}).items()
         )
         rows.append(TypeRow(name, str(schema.get("description", "")), fields))
