@@ -190,6 +190,7 @@ class ScoreLine(Answer, frozen=True, kw_only=True):
     sd: float | None = None
     """Over the seeds."""
     n: int | None = None
+    unit: str = "percent"
     reason: str = ""
     """Why there is no value."""
 
@@ -201,9 +202,12 @@ class SubmissionState(Answer, frozen=True, kw_only=True):
     system: str
     name: str
     received: str
-    state: Literal["received", "scoring", "scored", "failed"]
+    state: Literal["received", "scored", "failed"]
+    """`received` until the result may be seen, whenever it was scored."""
     message: str = ""
     """Why it failed."""
+    expected: str | None = None
+    """When the result may be seen at the earliest; null: never, as the board shows none before a closing date that it does not have."""
     scores: tuple[ScoreLine, ...] = ()
 
     @property
