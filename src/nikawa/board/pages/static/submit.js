@@ -75,7 +75,7 @@ function addFile(file) {
   files.push(entry);
   byId("files").append(row);
   newKey();
-  if (file.size > max.bytes) show(entry, say("too_large", { megabytes: plain.format(max.bytes / 2 ** 20) }), "wrong");
+  if (file.size > max.bytes) show(entry, say("file_too_large", { megabytes: plain.format(max.bytes / 1e6) }), "wrong");
   else show(entry, say("waiting"), "waiting");
 }
 
@@ -118,7 +118,7 @@ function summarise() {
   const parts = Object.entries(seeds).map(([place, number]) => say(number > 1 ? "part_seeds" : "part", { place, count: plain.format(number) }));
   const crowded = Object.values(seeds).some((number) => number > max.seeds);
   let text = parts.length ? say("ready", { parts: parts.join(say("comma")) }) : say("nothing");
-  if (crowded) text = say("too_many_seeds", { seeds: max.seeds });
+  if (crowded) text = say("seeds_over", { seeds: max.seeds });
   if (count("wrong")) text = say("wrong_left");
   if (count("waiting") + count("checking")) text = say("busy");
   byId("summary").textContent = text;
