@@ -19,10 +19,11 @@ import pytest
 from nikawa.board.client import (
     AnswersToSend,
     BoardClient,
+    SubmitOptions,
     check_limits,
     find_task_name,
     list_answers,
-    merge_facts,
+    make_new_system,
     parse_address,
     read_token,
     sends_in_clear,
@@ -32,7 +33,6 @@ from nikawa.board.client import (
 from nikawa.board.interface import (
     BoardInfo,
     LimitsInfo,
-    NewSystem,
     Remaining,
     SentFile,
     SubmissionState,
@@ -154,18 +154,29 @@ def test_a_lost_connection_is_tried_again_with_the_same_key(
     file = tmp_path / "a.jsonl"
     file.write_text('{"id": 1}\n')
     reasons: list[str] = []
-    board.answers = ["hang up", (200, sent("u1")), (503, "busy"), (200, taken(duplicate=True))]
+    board.answers = [
+        (200, INFO),
+        *("hang up", (200, sent("u1"))),
+        *((503, "busy"), (200, taken(duplicate=True))),
+    ]
     report = submit(
-        client_of(board, on_retry=reasons.append), [AnswersToSend(file)], NewSystem(name="A")
+        board.url,
+        [file],
+        token=TOKEN,
+        options=SubmitOptions(name="A"),
+        on_retry=reasons.append,
+        sleep=lambda _seconds: None,
     )
     assert (report.submission, report.is_duplicate) == ("sub1", True)
     assert len(reasons) == 2
-    assert [path.partition("?")[0] for _, path, _, _ in board.asked] == [
+    asked = [path.partition("?")[0] for _, path, _, _ in board.asked]
+    assert asked == [
+        "/api/v1/board",
         *["/api/v1/uploads"] * 2,
         *["/api/v1/submissions"] * 2,
     ]
-    assert board.asked[0][3] == board.asked[1][3] == file.read_bytes()
-    keys = [json.loads(body)["key"] for *_, body in board.asked[2:]]
+    assert board.asked[1][3] == board.asked[2][3] == file.read_bytes()
+    keys = [json.loads(body)["key"] for *_, body in board.asked[3:]]
     assert keys[0] == keys[1] == submission_key("A", [sent("u1")])
     assert all(headers["Authorization"] == f"Bearer {TOKEN}" for _, _, headers, _ in board.asked)
 
@@ -266,14 +277,19 @@ def test_https_to_a_board_without_tls(board: FakeBoard) -> None:
 def test_waiting_ends_with_the_result(board: FakeBoard) -> None:
     def state(of: Any) -> Answer:
         shown = SubmissionState(
-            submission="s", system="y", name="A", received="2027-01-01T00:00:00Z", state=of
+            submission="s",
+            system="y",
+            name="A",
+            received="2026-01-01T00:00:00Z",
+            state=of,
+            expected="2026-01-01T00:05:00Z",
         )
         return 200, shown
 
-    board.answers = [state("received"), state("scoring"), state("scored")]
+    board.answers = [state("received"), state("received"), state("scored")]
     seen: list[str] = []
     assert client_of(board).wait("s", lambda one: seen.append(one.state)).state == "scored"
-    assert seen == ["received", "scoring", "scored"]
+    assert seen == ["received", "received", "scored"]
 
 
 @pytest.mark.parametrize(
@@ -324,8 +340,23 @@ def test_the_task_of_a_run_on_a_copy_of_the_dataset() -> None:
 
 
 def test_a_system_needs_a_name() -> None:
-    assert merge_facts({"name": "", "licence": "MIT"}, "char-linear") == NewSystem(
-        name="char-linear", licence="MIT"
-    )
+    links = ("Paper=https://example.org/a=b", "https://example.org/code?x=1")
+    made = make_new_system(SubmitOptions(licence="MIT", links=links), "char-linear")
+    assert (made.name, made.licence) == ("char-linear", "MIT")
+    assert [(link.title, link.address) for link in made.links] == [
+        ("Paper", "https://example.org/a=b"),
+        ("", "https://example.org/code?x=1"),
+    ]
     with pytest.raises(BadInput, match="the system has no name; pass --name NAME"):
-        merge_facts({}, "")
+        make_new_system(SubmitOptions(), "")
+    with pytest.raises(BadInput, match="is no link; write TITLE=https"):
+        make_new_system(SubmitOptions(links=("ftp://x",)), "m")
+
+
+def test_a_result_that_is_months_away_is_not_waited_for(board: FakeBoard) -> None:
+    state = SubmissionState(
+        submission="s", system="y", name="A", received="", state="received", expected=None
+    )
+    board.answers = [(200, state), (200, msgspec.structs.replace(state, expected="2999-01-01"))]
+    assert client_of(board).wait("s").state == "received"
+    assert client_of(board).wait("s").expected == "2999-01-01"

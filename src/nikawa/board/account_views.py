@@ -25,7 +25,13 @@ from nikawa.board.interface import (
 )
 from nikawa.board.records import Account, Submission, System
 from nikawa.board.reveal import choose_visible_at, next_tick
-from nikawa.board.store import find_submission, find_system, list_submissions, list_systems, read_shown_scores
+from nikawa.board.store import (
+    find_submission,
+    find_system,
+    list_submissions,
+    list_systems,
+    read_shown_scores,
+)
 from nikawa.board.submissions import count_allowance, list_finals
 from nikawa.serve.database import Connection
 
@@ -136,7 +142,9 @@ def describe_submission(
             for one in read_shown_scores(db, now, submission=submission.id)
         ]
         order = {name: place for place, name in enumerate(_metric_places(board))}
-        scores.sort(key=lambda s: (bool(s.where), order.get((s.task, s.split, s.metric), 0), s.where))
+        scores.sort(
+            key=lambda s: (bool(s.where), order.get((s.task, s.split, s.metric), 0), s.where)
+        )
     roles = {board.find_set(f.task, f.split).role for f in submission.files}
     expected = choose_visible_at(
         board.settings,

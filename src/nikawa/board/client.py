@@ -21,8 +21,10 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -32,6 +34,7 @@ import msgspec
 
 from nikawa.board.interface import (
     BoardInfo,
+    LinkBody,
     NewSubmission,
     NewSystem,
     Remaining,
@@ -55,6 +58,8 @@ TIMEOUT = 60.0
 """Seconds without a byte after which a connection counts as lost."""
 WAIT_PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0)
 """Seconds between two looks at a submission that is not scored; the last one repeats."""
+MAX_WAIT = 2 * 3600.0
+"""Seconds ahead up to which the result of a submission is waited for."""
 MAX_RESPONSE_BYTES = 16 * 2**20
 MAX_SERVER_WORDS_CHARS = 180
 BUSY = (429, 502, 503, 504)
@@ -84,7 +89,9 @@ class SubmitReport:
     submission: str
     system: str
     address: str
-    """The page of the system."""
+    """The page of the system, once it is published."""
+    own_address: str
+    """The page with all systems of the account."""
     files: int
     is_duplicate: bool
     """Whether the same files were a submission of this system before; nothing was counted then."""
@@ -164,7 +171,7 @@ class BoardClient:
         while True:
             state = self.state(submission)
             on_state(state)
-            if state.is_final:
+            if state.is_final or not is_soon(state.expected):
                 return state
             self.sleep(next(pauses, WAIT_PAUSES[-1]))
 
@@ -268,7 +275,10 @@ class BoardClient:
             if status == 413:  # of a web server in front
                 return BadInput("the file is too large for the board's web server", file=file)
             return self._not_a_board()
-        return BadInput(refusal.message, file=file, line=refusal.line, cure=refusal.cure)
+        if file is not None and refusal.message.startswith(file.name):
+            # the board knows the file by its name alone
+            return BadInput(f"{file.parent / file.name}{refusal.message[len(file.name) :]}")
+        return BadInput(refusal.message, line=refusal.line, cure=refusal.cure)
 
     def _explain_connection(self, problem: Exception) -> Exception:
         """The error for a connection that failed: some failures may pass, others do not."""
@@ -319,6 +329,13 @@ def _open_answers(path: Path, on_sent: Callable[[int], None]) -> Any:
         return _CountedFile(path, on_sent)
     except OSError as problem:
         raise BadInput(f"cannot be read: {problem.strerror}", file=path) from None
+
+
+def is_soon(expected: str | None) -> bool:
+    """Whether a result may come within `MAX_WAIT` seconds, so that waiting for it makes sense."""
+    if expected is None:
+        return False
+    return datetime.fromisoformat(expected).timestamp() - time.time() < MAX_WAIT
 
 
 def parse_address(url: str) -> str:
@@ -478,51 +495,99 @@ def submission_key(system: str, files: Sequence[SentFile]) -> str:
     return sha256(msgspec.json.encode([system, rows])).hexdigest()
 
 
-def submit(
-    client: BoardClient,
-    files: Sequence[AnswersToSend],
-    system: NewSystem | str,
-    *,
-    wait: bool = False,
-    on_progress: OnProgress = lambda _name, _done, _total: None,
-    on_state: Callable[[SubmissionState], None] = lambda _state: None,
-) -> SubmitReport:
-    """Send files to a board as one submission of a system: a new one, or one that the account has, by its id or name.
+@dataclass(frozen=True)
+class SubmitOptions:
+    """What a submission says about itself."""
 
-    A file that the board refuses stops it before anything counts.
+    name: str = ""
+    """The name of the system; empty: that of the model of the runs."""
+    system: str = ""
+    """A system that the account has, by its id or name; then its facts stay as they are."""
+    task: str = ""
+    split: str = ""
+    description: str = ""
+    links: tuple[str, ...] = ()
+    """Addresses, or TITLE=ADDRESS."""
+    licence: str = ""
+    parameters: str = ""
+    training_data: str = ""
+    anonymous: bool = False
+    publish: bool = True
+    wait: bool = False
+    """Wait for the result."""
+
+
+def submit(
+    url: str,
+    answers: Sequence[Path],
+    *,
+    token: str,
+    options: SubmitOptions | None = None,
+    on_progress: OnProgress = lambda _name, _done, _total: None,
+    on_retry: Callable[[str], None] = lambda _reason: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> SubmitReport:
+    """Send answers to the board at an address as one submission.
+
+    `answers` are run folders of `nikawa run`, files of answers, or folders of them. A file that the board refuses stops everything before
+    anything counts. The same answers for the same system again count nothing.
     """
-    sizes = {file: file.path.stat().st_size for file in files}
-    total, before = sum(sizes.values()), 0
-    sent: list[SentFile] = []
-    for file in files:
-        start = before
-        sent.append(
-            client.send_file(
-                file,
-                lambda done, file=file, start=start: on_progress(  # type: ignore[misc]
-                    file.path.name, start + done, total
-                ),
-            )
+    options = options or SubmitOptions()
+    client = BoardClient(url, token, sleep, on_retry)
+    info = client.info()
+    files, model = list_answers(answers, info, task=options.task, split=options.split)
+    check_limits(files, info)
+    new = None if options.system else make_new_system(options, model)
+    sent = send_files(client, files, on_progress)
+    name = options.system or (new.name if new else "")
+    taken = client.submit(
+        NewSubmission(
+            system=options.system,
+            new_system=new,
+            uploads=tuple(one.upload for one in sent),
+            key=submission_key(name, sent),
         )
-        before += sizes[file]
-    name = system if isinstance(system, str) else system.name
-    body = NewSubmission(
-        system=system if isinstance(system, str) else "",
-        new_system=None if isinstance(system, str) else system,
-        uploads=tuple(one.upload for one in sent),
-        key=submission_key(name, sent),
     )
-    taken = client.submit(body)
-    state = client.wait(taken.submission, on_state) if wait else None
+    state = client.wait(taken.submission) if options.wait else None
     return SubmitReport(
-        taken.submission,
-        taken.system,
-        f"{client.url}/s/{taken.system}",
-        len(sent),
-        taken.duplicate,
-        taken.remaining,
-        state,
+        submission=taken.submission,
+        system=taken.system,
+        address=f"{client.url}/s/{taken.system}",
+        own_address=f"{client.url}/me",
+        files=len(sent),
+        is_duplicate=taken.duplicate,
+        remaining=taken.remaining,
+        state=state,
     )
+
+
+def send_files(
+    client: BoardClient, files: Sequence[AnswersToSend], on_progress: OnProgress
+) -> list[SentFile]:
+    """Send files one after the other."""
+    sizes = [file.path.stat().st_size for file in files]
+    sent = []
+    for place, file in enumerate(files):
+        before = sum(sizes[:place])
+        report = partial(_report_bytes, on_progress, file.path.name, before, sum(sizes))
+        sent.append(client.send_file(file, report))
+    return sent
+
+
+def _report_bytes(on_progress: OnProgress, name: str, before: int, total: int, done: int) -> None:
+    on_progress(name, before + done, total)
+
+
+def parse_link(text: str) -> LinkBody:
+    """A link as the command line takes it: an address, or TITLE=ADDRESS.
+
+    >>> parse_link("Paper=https://example.org/p").title
+    'Paper'
+    """
+    match = re.fullmatch(r"(?:([^=]*)=)?(https?://\S+)", text.strip())
+    if match is None:
+        raise BadInput(f"{text!r} is no link", cure="write TITLE=https://… or https://…")
+    return LinkBody(title=(match[1] or "").strip(), address=match[2])
 
 
 def check_limits(files: Sequence[AnswersToSend], info: BoardInfo) -> None:
@@ -544,12 +609,19 @@ def check_limits(files: Sequence[AnswersToSend], info: BoardInfo) -> None:
             raise BadInput(what, cure="pass fewer run folders")
 
 
-def merge_facts(given: Mapping[str, Any], model: str) -> NewSystem:
-    """The facts of a new system: what the user passed, and the name of the model if they passed no name."""
-    facts = {name: value for name, value in given.items() if value}
-    if "name" not in facts:
-        if not model:
-            what = "the system has no name"
-            raise BadInput(what, cure="pass --name NAME, or --system ID for one that you have")
-        facts["name"] = model
-    return msgspec.convert(facts, NewSystem)
+def make_new_system(options: SubmitOptions, model: str) -> NewSystem:
+    """The facts of a new system; without a name it is called as the model of the runs."""
+    name = options.name or model
+    if not name:
+        cure = "pass --name NAME, or --system ID for one that you have"
+        raise BadInput("the system has no name", cure=cure)
+    return NewSystem(
+        name=name,
+        description=options.description,
+        links=tuple(map(parse_link, options.links)),
+        licence=options.licence,
+        parameters=options.parameters,
+        training_data=options.training_data,
+        anonymous=options.anonymous,
+        publish=options.publish,
+    )

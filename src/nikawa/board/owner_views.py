@@ -10,7 +10,7 @@ import msgspec
 from nikawa.board.account_views import FilePart, list_parts
 from nikawa.board.accounts import SESSION_PREFIX, list_invitations
 from nikawa.board.folder import Board
-from nikawa.board.records import Account, Disclosure, Submission
+from nikawa.board.records import Account, Submission
 from nikawa.board.settings import BoardSettings
 from nikawa.board.store import (
     list_accounts,
@@ -153,9 +153,7 @@ def read_dashboard(db: Connection, board: Board, before: int | None, now: float)
         approvals=[one for one in accounts if one.state == "waiting"],
         accounts=[one for one in accounts if one.state != "waiting"],
         invitations=[
-            InvitationRow(
-                note, created, expires, used_by, expires is not None and expires <= now
-            )
+            InvitationRow(note, created, expires, used_by, expires is not None and expires <= now)
             for note, created, expires, used_by in list_invitations(db)
         ],
         finals=_count_finals(db, board),
@@ -215,19 +213,6 @@ def _count_finals(db: Connection, board: Board) -> tuple[int, int, int]:
         sum(task in tasks for _, task in pairs),
         sum(at is not None for *_, at in chosen),
     )
-
-
-def read_disclosures(db: Connection) -> list[Disclosure]:
-    """Everything that was shown, summed by test, account and kind: what the leak budget adds up."""
-    rows = db.rows(
-        "SELECT task, split, account, kind, MAX(at), SUM(bits) FROM disclosures GROUP BY task, split, account, kind"
-    )
-    return [
-        Disclosure(
-            at=float(at), account=account, task=task, split=split, kind=kind, bits=float(bits)
-        )
-        for task, split, account, kind, at, bits in rows
-    ]
 
 
 def read_audit(db: Connection) -> list[AuditRow]:

@@ -14,14 +14,15 @@ from nikawa.board.owner_views import (
     list_settings,
     read_audit,
     read_dashboard,
-    read_disclosures,
 )
 from nikawa.board.rendering import format_minute
 from nikawa.board.settings import SETTINGS
-from nikawa.board.store import list_accounts, resolve_flag
+from nikawa.board.store import list_accounts, resolve_flag, sum_disclosures
+from nikawa.board.wire import HelperFailed, HelperGone
+from nikawa.board.words import owner_messages
 from nikawa.serve.audit import add_audit
 from nikawa.serve.errors import Refused
-from nikawa.serve.languages import fill_message, read_messages
+from nikawa.serve.languages import fill_message
 from nikawa.serve.login import CSRF_FIELD, SESSION_COOKIE, Person, find_person, require_csrf
 from nikawa.serve.requests import query_number, read_form_body, sender_address
 
@@ -38,11 +39,6 @@ MAX_INVITATIONS = 100
 DAY = 86_400.0
 MAX_LEAKS = 6
 """Rows of one test: everybody together, and the accounts with the most."""
-
-
-def owner_messages(language: str) -> Mapping[str, str]:
-    """The messages of the owner's pages; they are apart, so that no other page carries them."""
-    return read_messages("nikawa.board", "messages/owner", language)
 
 
 class OwnerRoutes:
@@ -110,7 +106,7 @@ class OwnerRoutes:
         data = await self.site.read(read_dashboard, board, before, now)
         is_owner = person.role == "owner"
         settings, queue = board.settings, self.site.queue
-        context = {
+        context: dict[str, Any] = {
             "w": words,
             "tell": tell,
             "csrf": person.csrf,
@@ -131,7 +127,7 @@ class OwnerRoutes:
             ],
             "older": data.older,
             "flags": [_describe_flag(words, one) for one in data.flags],
-            "leaks": await self._list_leaks(words),
+            "leaks": await self._list_leaks(),
             "closing": list(self._describe_closing(words, data.finals)),
             "invitations": data.invitations,
             "new_links": new_links or [],
@@ -144,17 +140,22 @@ class OwnerRoutes:
         }
         return self.site.page("owner/dashboard.html", language, **context)
 
-    async def _list_leaks(self, words: Mapping[str, str]) -> list[dict[str, Any]]:
+    async def _list_leaks(self) -> list[dict[str, Any]]:
         """The leak budget: of each test everybody together, then the accounts with the most."""
         from starlette.concurrency import run_in_threadpool
 
-        disclosures = await self.site.read(read_disclosures)
-        tests = await run_in_threadpool(self.site.test_labels)
+        if self.site.queue is None:
+            return []
+        try:
+            tests = await run_in_threadpool(self.site.queue.describe_labels)
+        except (HelperGone, HelperFailed):  # the page says that the scorer does not answer
+            return []
+        sums = await self.site.read(sum_disclosures)
         names = {one.id: one.name for one in await self.site.read(list_accounts)}
         starts = {(one.task, one.split): one.start for one in tests}
         rows: list[dict[str, Any]] = []
         shown: dict[tuple[str, str], int] = {}
-        for leak in sum_leaks(disclosures, tests):
+        for leak in sum_leaks(sums, tests):
             place = (leak.task, leak.split)
             shown[place] = shown.get(place, 0) + 1
             if shown[place] <= MAX_LEAKS:

@@ -56,8 +56,13 @@ from nikawa.board.interface import (
     TaskInfo,
     openapi_document,
 )
-from nikawa.board.records import Account, Link, System
-from nikawa.board.rendering import format_interval, format_minute
+from nikawa.board.records import Account, Link, System, SystemState
+from nikawa.board.rendering import (
+    count_digits,
+    format_interval,
+    format_minute,
+    format_number,
+)
 from nikawa.board.store import find_system, list_submissions, list_systems
 from nikawa.board.submissions import (
     accept_submission,
@@ -68,10 +73,11 @@ from nikawa.board.submissions import (
     drop_file,
     receive_file,
 )
+from nikawa.board.words import account_messages
 from nikawa.errors import BadInput
 from nikawa.serve.audit import add_audit
 from nikawa.serve.errors import Refused, Unavailable
-from nikawa.serve.languages import fill_message, read_messages
+from nikawa.serve.languages import fill_message
 from nikawa.serve.limits import RateLimiter
 from nikawa.serve.login import (
     CSRF_FIELD,
@@ -103,10 +109,11 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from nikawa.board.interface import ScoreLine
-    from nikawa.board.site import BoardSite
+    from nikawa.board.site import Site
     from nikawa.serve.database import Connection
 
 MAX_FORM_BYTES, MAX_JSON_BYTES = 131_072, 131_072
+MAX_PASSWORD_CHARS = 1000
 PART_SECONDS, FILE_SECONDS = 30.0, 900.0
 """In which the next part of a file must come, and all of it."""
 TOKEN_NOTE_SECONDS = 60.0
@@ -115,29 +122,13 @@ INCOMING = "incoming-"
 """What the folder of a file begins with that is on its way; what a killed server leaves is removed with other orphans."""
 
 
-def account_messages(language: str) -> Mapping[str, str]:
-    """The messages of the submitters' pages."""
-    return read_messages("nikawa.board", "messages/account", language)
-
-
-class FormRefused(Exception):
-    """A form that is shown again with the reason."""
-
-
 class SubmitterRoutes:
     """Handlers of one site's pages for submitters, and of its interface for programs."""
 
-    def __init__(self, site: BoardSite) -> None:
+    def __init__(self, site: Site) -> None:
         self.site, self.board = site, site.board
-        rate = self.board.settings.server.requests_per_second
-        self.requests = RateLimiter(rate, 3 * rate)
-        """Of an account."""
-        self.login_requests = RateLimiter(0.2, 8)
-        """Of an address."""
         self.sign_ups = RateLimiter(1 / 60, 10)
         """Of an address."""
-        self.unknown_requests = RateLimiter(5, 60)
-        """Of an address that tries unknown tokens and cookies."""
         self._tasks: tuple[TaskInfo, ...] | None = None
         self._noted: dict[str, float] = {}
 
@@ -184,17 +175,16 @@ class SubmitterRoutes:
         try:
             if authorization is not None:
                 kind, _, token = authorization.partition(" ")
-                if kind.lower() != "bearer":
-                    raise Refused("bad_token", 401)
-                submitter = await self.site.read(find_token, token.strip())
-                await self._note_use(token.strip())
+                token = token.strip() if kind.lower() == "bearer" else ""
+                submitter = await self.site.read(find_token, token)
+                await self._note_use(token)
             else:
                 cookie = request.cookies.get(ACCOUNT_COOKIE, "")
                 submitter = await self.site.read(find_submitter, cookie, self.site.clock())
         except Refused:
-            self.unknown_requests.count(sender_address(request))
+            self.site.unknown_requests.count(sender_address(request))
             raise
-        self.requests.count(submitter.account.id)
+        self.site.requests.count(submitter.account.id)
         if request.method not in ("GET", "HEAD") and authorization is None:
             refuse_cross_site(request)
             require_csrf(request.headers.get(CSRF_FIELD, ""), submitter.csrf)
@@ -213,7 +203,7 @@ class SubmitterRoutes:
         submitter = await self.site.read(
             find_submitter, request.cookies.get(ACCOUNT_COOKIE, ""), self.site.clock()
         )
-        self.requests.count(submitter.account.id)
+        self.site.requests.count(submitter.account.id)
         return submitter
 
     async def _read_form(self, request: Request) -> tuple[Submitter, dict[str, str]]:
@@ -226,7 +216,7 @@ class SubmitterRoutes:
     # Pages
 
     async def page(
-        self, request: Request, name: str, section: str, status: int = 200, **more: Any
+        self, request: Request, template: str, section: str, status: int = 200, **more: Any
     ) -> Response:
         """A page in the words of submitters."""
         language = self.site.request_language(request)
@@ -235,19 +225,25 @@ class SubmitterRoutes:
         def tell(key: str, **values: Any) -> str:
             return fill_message(words, key, values)
 
-        return await self.site.render(
-            request, f"account/{name}.html", status, w=words, tell=tell, section=section, **more
+        return self.site.page(
+            f"account/{template}.html",
+            language,
+            status,
+            w=words,
+            tell=tell,
+            section=section,
+            **more,
         )
 
     def _say(self, request: Request, code: str) -> str:
         return self.site.message(self.site.request_language(request), code)
 
     async def _form_page(
-        self, request: Request, name: str, section: str, status: int = 200, **more: Any
+        self, request: Request, template: str, section: str, status: int = 200, **more: Any
     ) -> Response:
         """A page whose form is sent by somebody without a session: its token is that of a cookie that comes with it."""
         csrf = token_urlsafe(24)
-        response = await self.page(request, name, section, status, csrf=csrf, **more)
+        response = await self.page(request, template, section, status, csrf=csrf, **more)
         set_cookie(request, response, LOGIN_COOKIE, csrf)
         return response
 
@@ -288,8 +284,7 @@ class SubmitterRoutes:
             require_csrf(form.get(CSRF_FIELD, ""), request.cookies.get(LOGIN_COOKIE, ""))
             self.sign_ups.count(sender_address(request))
             password = form.get("password", "")
-            if len(password) < MIN_PASSWORD_CHARS or len(password) > 1000:
-                raise Refused("short_password", 422)
+            _check_password(password)
             new = NewAccount(
                 name=form.get("name", ""),
                 password_hash=await run_in_threadpool(hash_password, password),
@@ -322,7 +317,7 @@ class SubmitterRoutes:
         self, request: Request, to: str = "", name: str = "", text: str = "", status: int = 200
     ) -> Response:
         return await self._form_page(
-            request, "log_in", "me", status, text=text, next=to[:200], name=name[:200]
+            request, "log_in", "me", status, text=text, next=to[:200], known=name[:200]
         )
 
     async def log_in(self, request: Request) -> Response:
@@ -334,7 +329,7 @@ class SubmitterRoutes:
         name = form.get("name", "")[:200].replace("\0", "")
         to = form.get("next", "")
         try:
-            self.login_requests.count(sender_address(request))
+            self.site.login_requests.count(sender_address(request))
             require_csrf(form.get(CSRF_FIELD, ""), request.cookies.get(LOGIN_COOKIE, ""))
         except Refused as problem:
             text = self._say(request, problem.code)
@@ -368,9 +363,7 @@ class SubmitterRoutes:
                 require_csrf(sent, found.csrf)
             except Refused:
                 continue
-            who = (
-                SESSION_PREFIX + found.account.id if isinstance(found, Submitter) else found.name
-            )
+            who = SESSION_PREFIX + found.account.id if isinstance(found, Submitter) else found.name
             await self.site.write(end_session, cookie, who, now)
             response.delete_cookie(name, path="/")
         return response
@@ -458,7 +451,10 @@ class SubmitterRoutes:
                 {"submission": one.id, "name": names[one.system], "received": one.received}
                 for one in submissions
                 if one.state != "failed"
-                and any((f.task, board.find_set(f.task, f.split).role) == (task, "final") for f in one.files)
+                and any(
+                    (f.task, board.find_set(f.task, f.split).role) == (task, "final")
+                    for f in one.files
+                )
             ]
             is_open = find_phase(board, now) != "closed"
             chosen = info.finals.get(task, "")
@@ -526,12 +522,9 @@ class SubmitterRoutes:
     ) -> Response:
         id = request.path_params["id"]
         try:
-            await self.site.write(
-                change_system, submitter.account.id, id, facts, self.site.clock()
-            )
+            await self.site.write(change_system, submitter.account.id, id, facts, self.site.clock())
         except Refused as problem:
             return await self._answer_form(request, submitter, problem)
-        self.site.forget_views()
         return _redirect(f"/me?done=saved#s-{id}")
 
     async def choose_final_on_page(self, request: Request) -> Response:
@@ -577,13 +570,12 @@ class SubmitterRoutes:
         submitter, form = await self._read_form(request)
         account, new = submitter.account, form.get("new", "")
         try:
-            self.login_requests.count(account.id)
+            self.site.login_requests.count(account.id)
             _, kept = await self.site.read(account_password, account.name)
             if not await run_in_threadpool(password_matches, kept, form.get("old", "")[:1000]):
                 words = account_messages(self.site.request_language(request))
                 return await self._answer_form(request, submitter, words["password_wrong"])
-            if len(new) < MIN_PASSWORD_CHARS or len(new) > 1000:
-                raise Refused("short_password", 422)
+            _check_password(new)
         except Refused as problem:
             return await self._answer_form(request, submitter, problem)
         made = await run_in_threadpool(hash_password, new)
@@ -621,9 +613,7 @@ class SubmitterRoutes:
 
     async def api_board(self, _request: Request) -> Response:
         """What the board is."""
-        return json_response(
-            describe_board(self.board, await self.tasks(), self.site.clock())
-        )
+        return json_response(describe_board(self.board, await self.tasks(), self.site.clock()))
 
     async def api_me(self, request: Request) -> Response:
         """The account."""
@@ -638,7 +628,9 @@ class SubmitterRoutes:
         """Receive one file, check it, and keep it for a submission."""
         from starlette.concurrency import run_in_threadpool
 
-        submitter = await self.submitter(request)
+        submitter, checker = await self.submitter(request), self.site.checker
+        if checker is None:
+            raise Refused("server_error", 503)
         account, now = submitter.account, self.site.clock()
         seed = query_text(request, "seed")
         if seed and not (seed.isascii() and seed.isdigit() and len(seed) < 10):
@@ -647,7 +639,7 @@ class SubmitterRoutes:
             receive = partial(
                 receive_file,
                 self.board,
-                self.site.checker,
+                checker,
                 path,
                 query_text(request, "name")[:200],
                 account=account.id,
@@ -725,7 +717,8 @@ class SubmitterRoutes:
         taken = await self.site.write(
             take_submission, self.site, submitter.account, body, self.site.clock()
         )
-        self.site.queue_changed()
+        if self.site.queue is not None:
+            self.site.queue.wake()
         return json_response(taken)
 
     async def api_submission(self, request: Request) -> Response:
@@ -760,7 +753,6 @@ class SubmitterRoutes:
             facts["links"] = [(one.title, one.address) for one in facts["links"]]
         id, now = request.path_params["id"], self.site.clock()
         system = await self.site.write(change_system, submitter.account.id, id, facts, now)
-        self.site.forget_views()
         return await self._system_response(submitter.account, system)
 
     async def _system_response(self, account: Account, system: System) -> Response:
@@ -791,12 +783,12 @@ def make_system(db: Connection, account: str, new: NewSystem, now: float) -> Sys
         "anonymous": new.anonymous,
         "links": [Link(title=one.title, address=one.address) for one in new.links],
     }
-    state = "published" if new.publish else "private"
+    state: SystemState = "published" if new.publish else "private"
     return create_system(db, account, facts, now, state=state)
 
 
 def take_submission(
-    db: Connection, site: BoardSite, account: Account, body: NewSubmission, now: float
+    db: Connection, site: Site, account: Account, body: NewSubmission, now: float
 ) -> SubmissionTaken:
     """Make a submission, with its system where that is new, in one transaction; the same key again makes none."""
     earlier = db.one(
@@ -805,7 +797,9 @@ def take_submission(
     wanted = earlier[0] if earlier is not None else body.system
     own = [one for one in list_systems(db, account=account.id) if one.state != "withdrawn"]
     system = find_system(db, wanted) if wanted else None
-    if system is None or system.account != account.id:
+    if system is not None and system.account != account.id:
+        system = None
+    if system is None:
         name = body.system or (body.new_system.name.strip() if body.new_system else "")
         system = next((one for one in own if one.name == name), None)
     if system is None:
@@ -824,6 +818,11 @@ def take_submission(
     )
 
 
+def _check_password(password: str) -> None:
+    if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
+        raise Refused("short_password", 422)
+
+
 def parse_links(text: str) -> list[Link]:
     """The links of a form: one a line, with a title in front where there is one.
 
@@ -839,9 +838,10 @@ def parse_links(text: str) -> list[Link]:
 
 def format_score(score: ScoreLine) -> tuple[str, str]:
     """A score and its interval as pages show them."""
-    view: Any = score
-    value = "" if score.value is None else f"{score.value:.2f}".rstrip("0").rstrip(".")
-    return value, format_interval(view, 2) if score.low is not None else ""
+    view: Any = score  # has the fields of a `ScoreView` that these look at
+    digits = count_digits([view])
+    interval = format_interval(view, digits) if score.low is not None else ""
+    return format_number(view, digits), interval
 
 
 def describe_seconds(words: Mapping[str, str], seconds: float) -> str:
