@@ -161,8 +161,8 @@ def read_dashboard(db: Connection, board: Board, before: int | None, now: float)
 
 
 def _describe_accounts(db: Connection, people: list[Account]) -> Iterator[AccountRow]:
-    notes = dict(db.rows("SELECT id, note FROM accounts"))
-    counts = dict(
+    notes: dict[str, str] = dict(db.rows("SELECT id, note FROM accounts"))
+    counts: dict[str, int] = dict(
         db.rows(
             "SELECT account, COUNT(*) FROM submissions WHERE account IS NOT NULL GROUP BY account"
         )
@@ -220,11 +220,11 @@ def read_audit(db: Connection) -> list[AuditRow]:
     names = {SESSION_PREFIX + one.id: one.name for one in list_accounts(db)}
     rows = []
     for seq, at, who, what, detail in audit_rows(db, 0, MAX_AUDIT, latest=True):
-        parts = [
+        parts: list[tuple[str, str]] = [
             (key, value if isinstance(value, str) else msgspec.json.encode(value).decode())
             for key, value in detail.items()
         ]
-        rows.append(AuditRow(seq, at, names.get(who, who), what, parts))
+        rows.append(AuditRow(seq, at, names.get(who, str(who)), what, parts))
     return rows
 
 

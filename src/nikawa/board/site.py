@@ -22,7 +22,7 @@ from nikawa.board.links import ServerLinks
 from nikawa.board.rendering import PAGES, PageContext, environment, read_static_file
 from nikawa.board.snapshot import describe_tasks, read_snapshot
 from nikawa.board.views import BoardView, TaskView
-from nikawa.board.words import page_messages, say
+from nikawa.board.words import account_messages, page_messages, say
 from nikawa.serve.languages import LANGUAGES, accepted_language
 from nikawa.serve.limits import RateLimiter
 from nikawa.serve.server import StaticFiles
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from nikawa.board.folder import Board
+    from nikawa.board.queue import ScoringQueue
     from nikawa.board.store import BoardStore
+    from nikawa.board.wire import Helper
 
 LANGUAGE_COOKIE = "nikawa_language"
 LANGUAGE_SECONDS = 365 * 86_400
@@ -120,8 +122,18 @@ class Site(ServedSite):
         store: BoardStore,
         clock: Callable[[], float] = time.time,
         view_seconds: float = VIEW_SECONDS,
+        *,
+        queue: ScoringQueue | None = None,
+        checker: Helper | None = None,
+        address: str = "",
     ) -> None:
         super().__init__(store, clock)
+        self.queue = queue
+        """What scores submissions; None: nothing is scored."""
+        self.checker = checker
+        """What checks received files; None: no file is taken."""
+        self.address = (board.settings.address or address).rstrip("/")
+        """Where visitors reach the server."""
         self.board = board
         self.view_seconds = view_seconds
         self.pages = PageCache()
@@ -234,7 +246,8 @@ class Site(ServedSite):
 
     def message(self, language: str, code: str) -> str:
         """The sentence for the code of a refusal."""
-        return say(language, code)
+        words = page_messages(language)
+        return say(language, code) if code in words else account_messages(language).get(code, code)
 
     def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
         """A page for one reader: a log-in, a form, a refusal. `more` holds further values for its template.

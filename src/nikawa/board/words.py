@@ -15,6 +15,16 @@ def page_messages(language: str) -> Mapping[str, str]:
     return read_messages(PACKAGE, "messages", language)
 
 
+def account_messages(language: str) -> Mapping[str, str]:
+    """The messages of the submitters' pages, and of refusals that they get."""
+    return read_messages(PACKAGE, "messages/account", language)
+
+
+def owner_messages(language: str) -> Mapping[str, str]:
+    """The messages of the owner's pages; they are apart, so that no other page carries them."""
+    return read_messages(PACKAGE, "messages/owner", language)
+
+
 def say(language: str, key: str, values: Mapping[str, Any] | None = None) -> str:
     """A message with its values; whole numbers get separators, and a count of one its own sentence.
 
