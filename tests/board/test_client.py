@@ -1,4 +1,4 @@
-"""The client against servers that misbehave: what is sent again, what is said, and where the token goes."""
+"""The client against servers that misbehave: what is sent again, which errors users see, and where the token goes."""
 
 from __future__ import annotations
 

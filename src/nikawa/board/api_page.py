@@ -17,7 +17,7 @@ class FieldRow(msgspec.Struct, frozen=True):
     type: str
     """Such as `text`, `list of Link` or `public | final`."""
     refers: str
-    """The type of ours that it is or holds; empty if there is none."""
+    """The type of ours that it is or holds; empty if there is no such type."""
     is_required: bool
     about: str
 

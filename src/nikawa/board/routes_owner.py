@@ -240,7 +240,7 @@ def _describe_leak(
         "share": f"{100 * leak.share:.2g}%",
         "share_value": f"{leak.share:.4f}",
         "start": f"{100 * start:.1f}%",
-        "accuracy": f"{100 * leak.accuracy:.1f}%",
+        "guess": f"{100 * leak.accuracy:.1f}%",
         "overfit": f"{100 * leak.overfit:.1f}%",
     }
 

@@ -202,7 +202,7 @@ def test_a_system_is_edited_hidden_published_and_withdrawn(served: Served, ann: 
     visitor = served.open("/")
 
     def wait_until(is_listed: bool) -> None:
-        """What visitors see is made anew at most so often."""
+        """What visitors see is updated at most so often."""
         for _ in range(50):
             visitor.goto(served.address)
             if ("Model B" in visitor.inner_text("main")) == is_listed:
