@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -9,23 +10,30 @@ from nikawa.board.exchange import board_csv, board_json
 from nikawa.board.rendering import (
     render_about,
     render_board,
+    render_compare,
     render_embed,
     render_system,
     render_task,
 )
-from nikawa.board.views import SORTS, Order, TaskView
+from nikawa.board.views import SORTS, Order, TaskView, view_comparison
+from nikawa.errors import NikawaError
 from nikawa.serve.errors import Refused
+from nikawa.serve.requests import sender_address
 from nikawa.serve.server import CONTENT_POLICY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
     from nikawa.board.site import Site, Snapshot
+    from nikawa.board.views import BoardView, ComparisonView, EntryView, ScoreView
 
+COMPARE_SECONDS = 5.0
+"""A comparison that takes longer goes on, and the page says that it can be loaded again."""
+PENDING = "pending"
 EMBED_HEADERS = {
     "content-security-policy": CONTENT_POLICY.replace(
         "frame-ancestors 'none'", "frame-ancestors *"
@@ -50,6 +58,7 @@ class VisitorRoutes:
             Route("/", self.board),
             Route("/t/{task}", self.task),
             Route("/s/{id}", self.system),
+            Route("/compare", self.compare),
             Route("/about", self.about),
             Route("/embed/{task}", self.embed),
             Route("/board.csv", partial(self.data, kind="csv")),
@@ -110,6 +119,46 @@ class VisitorRoutes:
             request, ("/s/", entry.id), lambda page: render_system(page, entry)
         )
 
+    async def compare(self, request: Request) -> Response:
+        """Two systems, compared by paired tests; each pair of submissions is compared once, and then kept."""
+        snapshot = await self.site.snapshot()
+        view = snapshot.view
+        a, b = (find_entry(view, request.query_params.get(name, "")) for name in ("a", "b"))
+        if a is None or b is None or a.id == b.id:
+            chosen = ("/compare", a.id if a else "", b.id if b else "")
+            return await self._compare_page(request, chosen, a, b, ())
+        pairs = list(list_pairs(snapshot, a, b))
+        key = ("/compare", a.id, b.id, "")
+        if not self.site.pages.has((snapshot.version, self.site.request_language(request), *key)):
+            self.site.comparisons.count(sender_address(request))
+        rows = [await self._compare(*pair) for pair in pairs]
+        if any(row.reason == PENDING for row in rows):
+            key = ("/compare", a.id, b.id, f"{self.site.clock():.3f}")  # it is another one soon
+        return await self._compare_page(request, key, a, b, rows)
+
+    async def _compare_page(
+        self,
+        request: Request,
+        key: tuple[str, ...],
+        a: EntryView | None,
+        b: EntryView | None,
+        rows: Sequence[ComparisonView],
+    ) -> Response:
+        here = {name: one.id for name, one in (("a", a), ("b", b)) if one is not None}
+        return await self.site.visitor_page(
+            request, key, lambda page: render_compare(page, a, b, rows), here
+        )
+
+    async def _compare(self, first: str, second: str, a: ScoreView, b: ScoreView) -> ComparisonView:
+        """One paired test: from the store, or from the scoring process."""
+        try:
+            async with asyncio.timeout(COMPARE_SECONDS):
+                shown = await self.site.compare(a.task, a.split, first, second)
+        except (TimeoutError, NikawaError):
+            return view_comparison(a, b, None, PENDING)
+        found = next((one for one in shown if one.metric == a.metric), None)
+        return view_comparison(a, b, found, "undefined")
+
     async def about(self, request: Request) -> Response:
         """What the board is about."""
         language = self.site.request_language(request)
@@ -143,6 +192,24 @@ _KINDS: dict[str, tuple[Callable[..., bytes], str]] = {
     "csv": (board_csv, "text/csv; charset=utf-8"),
     "json": (board_json, "application/json"),
 }
+
+
+def list_pairs(
+    snapshot: Snapshot, a: EntryView, b: EntryView
+) -> Iterator[tuple[str, str, ScoreView, ScoreView]]:
+    """What two systems can be compared on: their submissions and main scores, for each split with a shown score of both."""
+    for task in snapshot.view.tasks:
+        for split in task.splits:
+            metric = task.metrics[0].name
+            left, right = (one.score(task.name, split.name, metric) for one in (a, b))
+            places = [(one.id, task.name, split.name) for one in (a, b)]
+            if left and right and left.value is not None and right.value is not None:
+                yield snapshot.current[places[0]], snapshot.current[places[1]], left, right
+
+
+def find_entry(view: BoardView, id: str) -> EntryView | None:
+    """A system that can be compared; an unknown id is the choice of none."""
+    return next((entry for entry in view.shown if entry.id == id), None)
 
 
 def find_task(snapshot: Snapshot, request: Request) -> TaskView:

@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from nikawa.board.links import ServerLinks
 from nikawa.board.rendering import PAGES, PageContext, environment, read_static_file
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from nikawa.board.folder import Board
     from nikawa.board.queue import ScoringQueue
+    from nikawa.board.records import ShownComparison
     from nikawa.board.store import BoardStore
     from nikawa.board.wire import Helper
 
@@ -75,6 +77,10 @@ class PageCache:
         self._size = 0
         self._busy: dict[tuple[str, ...], asyncio.Future[KeptPage]] = {}
 
+    def has(self, key: tuple[str, ...]) -> bool:
+        """Whether a response is kept."""
+        return key in self._kept
+
     async def get(self, key: tuple[str, ...], make: Callable[[], bytes]) -> KeptPage:
         """The response of a key; whoever asks while it is being made waits for it."""
         from starlette.concurrency import run_in_threadpool
@@ -113,7 +119,7 @@ def keep_page(make: Callable[[], bytes]) -> KeptPage:
 class Site(ServedSite):
     """A board being served: what every handler of a request needs.
 
-    `view_seconds` is how long a state of the board is shown before it is looked up again.
+    `view_seconds` is how long a state of the board is shown before it is looked up again; 0: with each request.
     """
 
     def __init__(
@@ -144,6 +150,9 @@ class Site(ServedSite):
         """Of an address that tries unknown tokens and cookies."""
         self.login_requests = RateLimiter(0.2, 8)
         """Of an address."""
+        self.comparisons = RateLimiter(1, 30)
+        """Of an address that has systems compared."""
+        self._comparing: dict[tuple[str, ...], asyncio.Future[list[ShownComparison]]] = {}
 
     @cached_property
     def static(self) -> StaticFiles:
@@ -161,14 +170,39 @@ class Site(ServedSite):
 
     async def snapshot(self) -> Snapshot:
         """The board as visitors see it now."""
+        from starlette.concurrency import run_in_threadpool
+
+        if self.view_seconds <= 0:
+            return await run_in_threadpool(self._take_snapshot)
         return await self.cached("snapshot", self.view_seconds, self._take_snapshot)
 
     def _take_snapshot(self) -> Snapshot:
         now = self.clock()
         view, current = self.store.read(read_snapshot, self.board, self.tasks, now)
+        view = replace(view, address=view.address or self.address)
         today = int(now // 86_400)  # pages name the day
         digest = sha256(msgspec.json.encode([view, today, self.static.version]))
         return Snapshot(view, digest.hexdigest()[:24], now, current)
+
+    async def compare(
+        self, task: str, split: str, first: str, second: str
+    ) -> list[ShownComparison]:
+        """What is shown of a comparison of two submissions; it goes on if the caller stops waiting."""
+        from starlette.concurrency import run_in_threadpool
+
+        if self.queue is None:
+            return []
+        key = (task, split, first, second)
+        if key not in self._comparing:
+            asked = asyncio.ensure_future(run_in_threadpool(self.queue.compare_shown, *key))
+            self._comparing[key] = asked
+            asked.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(self._comparing[key])
+
+    def _forget(self, key: tuple[str, ...], done: asyncio.Future[list[ShownComparison]]) -> None:
+        del self._comparing[key]
+        if not done.cancelled() and done.exception() is not None:
+            self._log.warn("a comparison failed: %s", done.exception())
 
     def page_context(
         self, snapshot: Snapshot, language: str, here: Mapping[str, str] | None = None

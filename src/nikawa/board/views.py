@@ -12,11 +12,13 @@ from math import isnan
 from typing import Any, Literal, cast
 
 import msgspec
+from msgspec.structs import replace
 
-from nikawa.board.records import Link, Role, SystemKind
+from nikawa.board.records import Link, Role, ShownComparison, SystemKind
 from nikawa.metrics import metrics
 from nikawa.metrics.units import unit_in_table, value_in_table
 from nikawa.records import Record, Unit
+from nikawa.stats.results import SIGNIFICANCE_LEVEL
 
 Better = Literal["higher", "lower"]
 Order = Literal["best", "worst"]
@@ -157,6 +159,11 @@ class ComparisonView(Record, frozen=True, kw_only=True):
     is_significant: bool = False
     reason: str = ""
 
+    @property
+    def b_is_better(self) -> bool:
+        """Whether the second one has the better value."""
+        return (self.difference or 0.0) > 0
+
 
 class BoardView(Record, frozen=True, kw_only=True):
     """A board as a visitor sees it at a moment."""
@@ -290,6 +297,35 @@ def split_letters(letters: str) -> set[str]:
     ['(52)', 'a', 'b']
     """
     return set(re.findall(r"[A-Za-z]|\(\d+\)", letters))
+
+
+def view_comparison(
+    a: ScoreView, b: ScoreView, shown: ShownComparison | None, reason: str
+) -> ComparisonView:
+    """A comparison of two main scores as pages show it; `reason` is why there is none."""
+    view = ComparisonView(task=a.task, split=a.split, metric=a.metric, a=a, b=b, reason=reason)
+    if shown is None or shown.difference is None:
+        return replace(view, reason=(shown.reason if shown else None) or reason)
+    return replace(
+        view,
+        difference=shown.difference,
+        low=shown.low,
+        high=shown.high,
+        p=shown.p,
+        is_significant=is_significant(shown.p),
+        reason="",
+    )
+
+
+def is_significant(p: str) -> bool:
+    """Whether a shown p, a class such as `<0.01` or a number, is below 5%.
+
+    >>> [is_significant(p) for p in ("<0.05", "<0.0001", "0.0312", "≥0.05", "0.0500", "")]
+    [True, True, True, False, False, False]
+    """
+    if p.startswith("<"):
+        return float(p[1:]) <= SIGNIFICANCE_LEVEL
+    return p[:1].isdigit() and float(p) < SIGNIFICANCE_LEVEL
 
 
 def list_columns(task: TaskView, by: str = "") -> tuple[ColumnView, ...]:
