@@ -234,7 +234,7 @@ def test_a_comparison_shows_only_p_and_the_interval(here: Served) -> None:
     here.queue.asked.clear()
     page = here.get(f"/compare?a={a}&b={b}")
     cells = rows_of(page)[0]
-    assert cells[3] == "-3.5095% interval -5.00 – -2.00"
+    assert cells[3] == "−3.595% interval −5.0 – −2.0"
     assert cells[5:] == ["&lt;0.001", "A is significantly better"]
     assert here.queue.asked == [("tides", "test", "sub000000000", "sub000000001")]
     for query in (

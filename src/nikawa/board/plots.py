@@ -410,7 +410,7 @@ def fit_differences(rows: Sequence[ComparisonView]) -> Axis | None:
     if not ends:
         return None
     most = max(max(ends) * 1.05, 0.1)
-    half = fit_axis([0.0, most], BAR_WIDTH / 2, BAR_WIDTH - BAR_MARGIN, (0.0, NO_BOUND)).high
+    half = fit_axis([0.0, most], BAR_WIDTH / 2, BAR_WIDTH - BAR_MARGIN, (0.0, 2 * most)).high
     return Axis(-half, half, BAR_MARGIN, BAR_WIDTH - BAR_MARGIN)
 
 

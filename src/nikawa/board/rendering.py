@@ -48,7 +48,6 @@ from nikawa.board.views import (
 )
 from nikawa.board.words import page_messages, say
 from nikawa.printable import printable
-from nikawa.reporting.page import asset
 from nikawa.reporting.plots import SHEET_HEIGHT, Dot, PlotRow, draw_dots
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.markdown import SAFE_LINK, render_markdown
@@ -264,6 +263,9 @@ def render_compare(
         rows=rows,
         axis=axis,
         ticks=bar_ticks(axis) if axis else [],
+        digits=max(
+            (count_decimals(e) for r in rows for e in (r.difference, r.low, r.high)), default=0
+        ),
     )
 
 
@@ -407,15 +409,33 @@ def count_digits(scores: Iterable[ScoreView | None]) -> int:
     >>> count_digits([])
     0
     """
-    digits = 0
-    for score in filter(None, scores):
-        for value in (score.value, score.low, score.high):
-            shown = in_percent(score, value)
-            if shown is None or isnan(shown):
-                continue
-            while digits < MAX_DIGITS and abs(round(shown, digits) - shown) > 1e-6:
-                digits += 1
-    return digits
+    values = [
+        in_percent(score, value)
+        for score in filter(None, scores)
+        for value in (score.value, score.low, score.high)
+    ]
+    return max(map(count_decimals, values), default=0)
+
+
+def count_decimals(value: float | None) -> int:
+    """The decimals that a value needs, at most two.
+
+    >>> count_decimals(87.5), count_decimals(80.0), count_decimals(1 / 3), count_decimals(None)
+    (1, 0, 2, 0)
+    """
+    if value is None or isnan(value):
+        return 0
+    rounded = (n for n in range(MAX_DIGITS) if abs(round(value, n) - value) < 1e-6)
+    return next(rounded, MAX_DIGITS)
+
+
+def format_signed(value: float, digits: int) -> str:
+    """A difference with its sign.
+
+    >>> format_signed(-3.5, 1), format_signed(0.25, 2)
+    ('−3.5', '+0.25')
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def format_number(score: ScoreView, digits: int) -> str:
@@ -514,7 +534,7 @@ STATIC_FILES = ("base.css", "board.css", "board.js", "icon.svg")
 def read_static_file(name: str) -> bytes:
     """A script, style or image; `base.css` is the style that reports and boards share."""
     if name == "base.css":
-        return asset(name).encode()
+        return (files("nikawa.reporting") / name).read_bytes()
     return (PAGES / "static" / name).read_bytes()
 
 
@@ -541,6 +561,7 @@ def environment() -> Environment:
     made.filters.update(
         digits=lambda score: count_digits([score]),
         number=format_number,
+        signed=format_signed,
         deviation=format_deviation,
         interval=format_interval,
         thousands=format_count,

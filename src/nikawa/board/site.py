@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from nikawa.board.wire import Helper
 
 LANGUAGE_COOKIE = "nikawa_language"
-LANGUAGE_SECONDS = 365 * 86_400
 VIEW_SECONDS = 2.0
 """A change is seen at the latest so long after it."""
 MAX_KEPT_PAGES = 2000
@@ -230,16 +229,6 @@ class Site(ServedSite):
         kept = await self.pages.get((snapshot.version, language, *key), make)
         response = self.kept_response(request, kept, "text/html; charset=utf-8")
         response.headers.update(headers or {})
-        chosen = request.query_params.get("lang", "")
-        if chosen in LANGUAGES:
-            response.set_cookie(
-                LANGUAGE_COOKIE,
-                chosen,
-                max_age=LANGUAGE_SECONDS,
-                samesite="lax",
-                httponly=True,
-                secure=request.url.scheme == "https",
-            )
         return response
 
     def kept_response(self, request: Request, kept: KeptPage, media_type: str) -> Response:
