@@ -28,10 +28,9 @@ from nikawa.board.submissions import (
     create_system,
     receive_file,
 )
-from nikawa.board.wire import Helper, HelperFailed, Message
+from nikawa.board.wire import Helper, InProcessHelper
 from nikawa.checks.hide_job import HideOptions, hide
 from nikawa.datasets.keys import read_keys
-from nikawa.errors import NikawaError
 from nikawa.records import Card, Dataset, Example
 
 __all__ = ["database", "postgres"]
@@ -98,23 +97,6 @@ def hidden_data(tmp_path_factory: pytest.TempPathFactory) -> HiddenData:
     return HiddenData(place / "tides", place / "keys.jsonl", gold)
 
 
-class DirectHelper(Helper):
-    """A helper in this process: the same work, without a child."""
-
-    def __init__(self, work: Callable[[dict[str, Any], Sequence[bytes]], Message]) -> None:
-        self._work = work
-
-    def ask(self, request: Message, timeout: float | None = None) -> Message:
-        header = {**request.header}
-        try:
-            return self._work(header, request.blocks)
-        except NikawaError as problem:
-            raise HelperFailed(str(problem)) from None
-
-    def close(self) -> None:
-        pass
-
-
 @dataclass
 class BoardUnderTest:
     """A board with its parts, and a clock that the test moves."""
@@ -129,8 +111,8 @@ class BoardUnderTest:
     _count: int = 0
 
     def __post_init__(self) -> None:
-        self.checker = DirectHelper(Checker(self.board)._check)
-        scorer = DirectHelper(Scorer(self.board)._do)
+        self.checker = InProcessHelper(Checker(self.board).check)
+        scorer = InProcessHelper(Scorer(self.board).compute)
         self.queue = ScoringQueue(self.board, self.store, scorer, clock=lambda: self.now)
 
     def account(self, name: str) -> Account:

@@ -13,12 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from nikawa.board.folder import Board
 from nikawa.board.records import (
@@ -36,7 +34,6 @@ from nikawa.board.records import (
 from nikawa.board.reveal import (
     Revealed,
     RevealRules,
-    choose_slices,
     choose_visible_at,
     comparison_bits,
     next_tick,
@@ -44,6 +41,7 @@ from nikawa.board.reveal import (
     reveal_scores,
     tie_letters,
 )
+from nikawa.board.rules import rules_of
 from nikawa.board.store import (
     BoardStore,
     add_disclosure,
@@ -308,14 +306,7 @@ class ScoringQueue:
     def rules_of(self, one: BoardSet) -> RevealRules:
         """What the settings say about showing the scores of a set."""
         if one not in self._rules:
-            rules = RevealRules.of(self.board.settings)
-            places = {
-                name: np.array(items, dtype=np.int64)
-                for name, items in self.board.slices(one).items()
-            }
-            n = len(self.board.examples(one.task, one.split))
-            closed = choose_slices(places, n, rules.min_items)
-            self._rules[one] = replace(rules, closed_slices=closed)
+            self._rules[one] = rules_of(self.board, one)
         return self._rules[one]
 
     # Comparisons and ties
@@ -402,7 +393,11 @@ class ScoringQueue:
     def find_best(self, rows: Sequence[ShownScore]) -> dict[str, list[ShownScore]]:
         """The best shown score of each published system, by metric, the best first; at most `MAX_TIED`."""
         system_of = self.store.read(_system_of_submissions)
-        published = {system.id for system in self.store.read(list_systems, published=True)}
+        published = {
+            system.id
+            for system in self.store.read(list_systems, published=True)
+            if system.kind != "human"  # people are no answers that could be compared item by item
+        }
         best: dict[str, dict[str, ShownScore]] = {}
         for row in rows:
             system = system_of.get(row.submission)

@@ -232,9 +232,10 @@ class Scorer:
         # seeds take time in turn
         files = max(1, len(request.blocks))
         limits = Limits(self.limits.seconds * files, self.limits.megabytes)
-        return run_limited(self._do, request, limits, gives_reasons=False)
+        return run_limited(self.compute, request, limits, gives_reasons=False)
 
-    def _do(self, header: dict[str, Any], blocks: Sequence[bytes]) -> Message:
+    def compute(self, header: dict[str, Any], blocks: Sequence[bytes]) -> Message:
+        """Do a request, in this process."""
         one = self.sets[header["task"], header["split"]]
         files = [decode_predictions(block, one.task) for block in blocks]
         count = header.get("first", 0)
