@@ -7,8 +7,6 @@ wrote is ever parsed by a process that has labels.
 
 from __future__ import annotations
 
-import socket
-import sys
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import Any
 import msgspec
 
 from nikawa.board.folder import Board, open_board
-from nikawa.board.wire import Limits, Message, answer_requests, run_limited
+from nikawa.board.wire import Limits, Message, run_limited, serve_inherited
 from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.errors import BadInput, clip, list_names
 from nikawa.io.answers import AnswerFiles
@@ -148,13 +146,5 @@ class Checker:
         return fitting[0][1:]
 
 
-def main() -> None:
-    """Serve requests on a socket that was inherited: `python -m nikawa.board.checker FOLDER DESCRIPTOR`."""
-    folder, descriptor = sys.argv[1:3]
-    requests = socket.socket(fileno=int(descriptor))
-    checker = Checker(open_board(Path(folder)))
-    answer_requests(requests, checker.answer)
-
-
 if __name__ == "__main__":
-    main()
+    serve_inherited(lambda folder: Checker(open_board(folder)).answer)

@@ -1,6 +1,6 @@
 """Entries of the owner: answer files, stored runs of `nikawa run`, and the human row from judgements, each with where it came from.
 
-Answers are scored like a submission, by the scorer. The human row has no answers of one system: each person's answer is held against the
+Answers are scored like a submission, by the scorer. The human row has no answers of one system: each person's answer is compared with the
 gold of the others' answers about the item, as `nikawa agree --human` does, and the mean of that is the score.
 """
 
@@ -40,7 +40,7 @@ from nikawa.board.submissions import (
 )
 from nikawa.board.wire import Helper, InProcessHelper
 from nikawa.datasets.keys import read_keys
-from nikawa.errors import BadInput, list_names
+from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.judgements import open_judgements
 from nikawa.metrics import Items
 from nikawa.records import Example, Judgement, Span, Task
@@ -52,7 +52,18 @@ from nikawa.serve.errors import Refused
 from nikawa.stats.resample import SCORE_RESAMPLES
 from nikawa.version import __version__
 
-KINDS: tuple[SystemKind, ...] = ("baseline", "human", "run", "submission")
+KINDS: tuple[SystemKind, ...] = ("baseline", "run", "submission")
+"""Kinds of entries with answers."""
+
+
+def find_kind(name: str, paths: Sequence[Path]) -> SystemKind:
+    """The kind that `--kind` names; by default `run` for folders, `baseline` for files."""
+    if not name:
+        return "run" if any(path.is_dir() for path in paths) else "baseline"
+    for kind in KINDS:
+        if kind == name:
+            return kind
+    raise unknown("kind of entry", name, KINDS)
 
 
 @dataclass(frozen=True)

@@ -8,26 +8,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from nikawa.board.accounts import make_invitation
-from nikawa.board.folder import (
-    DATASETS,
-    KEYS,
-    SCORER,
-    SECRET,
-    SUBMISSIONS,
-    Board,
-    open_board,
-)
+from nikawa.board.folder import DATASETS, KEYS, SCORER, SECRET, SUBMISSIONS, Board, open_board
 from nikawa.board.settings import SETTINGS, SetSettings, format_settings
-from nikawa.board.store import BoardStore, open_store
+from nikawa.board.store import (
+    BoardStore,
+    list_submissions,
+    list_systems,
+    open_store,
+    sum_disclosures,
+)
 from nikawa.datasets.custom import custom_tasks
-from nikawa.datasets.keys import LabelKeys, read_keys, read_notice, restore_labels
+from nikawa.datasets.keys import LabelKeys, describe_mode, read_keys, read_notice, restore_labels
 from nikawa.datasets.load import load
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, private_files
 from nikawa.io.folders import is_dataset_folder
+from nikawa.serve.database import Connection
 from nikawa.serve.login import hash_password, set_person
 from nikawa.serve.names import MAX_NAME_CHARS, find_name_fault
 from nikawa.serve.store import get_value
@@ -159,7 +160,7 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
     """The datasets of a new board, each with its keys, and notes for the owner."""
     every = [read_keys(path) for path in new.keys]
     parts: list[_Part] = []
-    notes: list[str] = []
+    notes = [note for note in map(describe_mode, new.keys) if note]
     asked = dict.fromkeys((*new.public, *new.final))
     for folder in new.datasets:
         notice = read_notice(folder) if is_dataset_folder(folder) else None
@@ -291,3 +292,73 @@ def find_address(board: Board, store: BoardStore, address: str | None = None) ->
             board.settings.address or store.read(get_value, ADDRESS) or "http://127.0.0.1:8000"
         )
     return address.rstrip("/")
+
+
+# Figures
+
+
+def read_status(folder: Path, database: str = "") -> dict[str, Any]:
+    """How a board is doing: submissions, accounts, flags; it may be served meanwhile."""
+    with open_both(folder, database) as (board, store):
+        return store.read(count_all, board, folder)
+
+
+def count_all(db: Connection, board: Board, folder: Path) -> dict[str, Any]:
+    """The figures of `nikawa board status`."""
+    now, settings = time.time(), board.settings
+
+    def count(sql: str) -> dict[str, int]:
+        return {str(name): int(number) for name, number in db.rows(sql)}
+
+    closes = settings.dates.closes_at
+    opens = settings.dates.opens_at
+    state = "open"
+    if opens is not None and now < opens:
+        state = "not open yet"
+    elif closes is not None and now >= closes:
+        state = "closed"
+    leaks = [
+        {
+            "task": task,
+            "split": split,
+            "account": account,
+            "kind": kind,
+            "count": number,
+            "bits": round(bits, 1),
+        }
+        for task, split, account, kind, number, bits in sum_disclosures(db)
+    ]
+    latest = list_submissions(db, limit=20)
+    names = {system.id: system.name for system in list_systems(db)}
+    return {
+        "board": str(folder),
+        "title": settings.title,
+        "state": state,
+        "closes": settings.dates.closes,
+        "sets": [f"{one.task}:{one.split} ({one.role})" for one in board.sets],
+        "submissions": count("SELECT state, COUNT(*) FROM submissions GROUP BY state"),
+        "systems": count("SELECT state, COUNT(*) FROM systems GROUP BY state"),
+        "accounts": count("SELECT state, COUNT(*) FROM accounts GROUP BY state"),
+        "flags": count("SELECT kind, COUNT(*) FROM flags WHERE resolved_at IS NULL GROUP BY kind"),
+        "latest": [
+            {
+                "submission": one.id,
+                "system": names.get(one.system, ""),
+                "received": format_moment(one.received),
+                "state": one.state,
+                "problem": one.problem,
+                "flags": sorted({flag.kind for flag in one.flags}),
+            }
+            for one in latest
+        ],
+        "disclosed": leaks,
+    }
+
+
+def format_moment(at: float) -> str:
+    """A moment for tables, in UTC.
+
+    >>> format_moment(0)
+    '1970-01-01 00:00'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

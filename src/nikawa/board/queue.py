@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from nikawa.board.folder import Board
+from nikawa.board.leakage import TestLabels
 from nikawa.board.records import (
     BoardSet,
     Disclosure,
@@ -109,6 +110,7 @@ class ScoringQueue:
         self._wake, self._is_stopping = threading.Event(), False
         self._thread: threading.Thread | None = None
         self._failures = 0
+        self._labels: list[TestLabels] | None = None
         self._rules: dict[BoardSet, RevealRules] = {}
         self._ticked, self._cleaned = float("-inf"), float("-inf")
         self.problem = ""
@@ -302,6 +304,16 @@ class ScoringQueue:
         if len(sides) > 1:
             header["first"] = len(sides[0])
         return Message(header, [block for side in sides for block in side])
+
+    def describe_labels(self) -> list[TestLabels]:
+        """How much the labels of each set hold, for the leak budget; the scorer is asked once."""
+        if self._labels is None:
+            answer = self.scorer.ask(Message({"do": "labels"}))
+            self._labels = [
+                TestLabels(one["task"], one["split"], one["n"], one["bits"], one["start"])
+                for one in answer.header["labels"]
+            ]
+        return self._labels
 
     def rules_of(self, one: BoardSet) -> RevealRules:
         """What the settings say about showing the scores of a set."""

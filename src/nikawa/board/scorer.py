@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
@@ -21,8 +21,16 @@ import numpy as np
 
 from nikawa.board.folder import Board, open_board
 from nikawa.board.ladder import measure_noise
+from nikawa.board.leakage import label_bits
 from nikawa.board.records import BoardSet, TrueComparison, TrueScore
-from nikawa.board.wire import HelperFailed, Limits, Message, answer_requests, run_limited
+from nikawa.board.wire import (
+    HelperFailed,
+    Limits,
+    Message,
+    answer_requests,
+    run_limited,
+    serve_inherited,
+)
 from nikawa.datasets.keys import LabelKeys, read_keys, restore_labels, sort_as_before
 from nikawa.datasets.load import load
 from nikawa.errors import BadInput
@@ -150,6 +158,16 @@ class LabelledSet:
                         )
         return ends
 
+    def describe_labels(self) -> dict[str, float]:
+        """How much the labels hold, for the leak budget: items, bits, and the share of the most frequent label."""
+        counts = Counter(
+            msgspec.json.encode(example.gold[self.task.question], order="deterministic")
+            for example in self.examples
+        )
+        n = len(self.examples)
+        start = max(counts.values()) / n if n else 0.0
+        return {"n": n, "bits": label_bits(counts.values()), "start": start}
+
     def measure_noise(
         self, first: Sequence[Predictions], second: Sequence[Predictions]
     ) -> dict[tuple[str, str], float]:
@@ -229,6 +247,12 @@ class Scorer:
         """Do a request in a child."""
         if request.header.get("do") == "hello":
             return Message({"sets": [list(name) for name in self.sets]})
+        if request.header.get("do") == "labels":
+            described = [
+                {"task": task, "split": split, **one.describe_labels()}
+                for (task, split), one in self.sets.items()
+            ]
+            return Message({"labels": described})
         # seeds take time in turn
         files = max(1, len(request.blocks))
         limits = Limits(self.limits.seconds * files, self.limits.megabytes)
@@ -289,12 +313,5 @@ def listen(board: Board, path: Path, group: str = "") -> None:
                 path.unlink()
 
 
-def main() -> None:
-    """Serve requests on a socket that was inherited: `python -m nikawa.board.scorer FOLDER DESCRIPTOR`."""
-    folder, descriptor = sys.argv[1:3]
-    requests = socket.socket(fileno=int(descriptor))
-    answer_requests(requests, Scorer(open_board(Path(folder))).answer)
-
-
 if __name__ == "__main__":
-    main()
+    serve_inherited(lambda folder: Scorer(open_board(folder)).answer)

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -220,6 +221,22 @@ def answer_requests(source: socket.socket, answer: Callable[[Message], Message])
             send_message(source, answer(request))
         except (OSError, HelperGone):
             return
+
+
+def serve_inherited(make_answer: Callable[[Path], Callable[[Message], Message]]) -> None:
+    """The main function of a helper: `python -m MODULE FOLDER DESCRIPTOR` answers on a socket that was inherited.
+
+    Where it cannot begin, every request is answered with the reason.
+    """
+    folder, descriptor = sys.argv[1:3]
+    requests = socket.socket(fileno=int(descriptor))
+    try:
+        answer = make_answer(Path(folder))
+    except NikawaError as problem:
+        fault = Message({"fault": clip(str(problem), MAX_FAULT_CHARS)})
+        answer_requests(requests, lambda _: fault)
+        return
+    answer_requests(requests, answer)
 
 
 class Helper:

@@ -55,6 +55,7 @@ from nikawa.serve.names import (
     find_look_alikes,
     find_name_fault,
 )
+from nikawa.serve.server import local_address
 from nikawa.serve.store import get_value, set_value
 
 OWNER = "owner"
@@ -351,8 +352,7 @@ class ServeOptions:
 
     def base(self, port: int) -> str:
         """What addresses of its pages begin with; one that listens everywhere can be reached on this machine."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(self.host, self.host)  # noqa: S104
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        return local_address(self.host, port)
 
 
 def serve(

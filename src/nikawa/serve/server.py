@@ -235,6 +235,16 @@ def run_server(
     Server(config).run(sockets=[listening])
 
 
+def local_address(host: str, port: int) -> str:
+    """What addresses of a server's pages begin with; one that listens everywhere can be reached on this machine.
+
+    >>> local_address("0.0.0.0", 8000), local_address("::1", 80)
+    ('http://127.0.0.1:8000', 'http://[::1]:80')
+    """
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def _find_parser() -> Callable[..., Any]:
     """The connection of uvicorn for the parser that is installed, the quicker one first."""
     try:
