@@ -160,12 +160,17 @@ class ScoringQueue:
 
     def run_once(self) -> bool:
         """Score what waits, and do what a tick asks for; whether anything was scored."""
+        has_scored = self.score_waiting()
+        self.tick()
+        return has_scored
+
+    def score_waiting(self) -> bool:
+        """Score what waits; whether there was anything."""
         waiting = self.store.read(list_waiting, 20)
         for submission in waiting:
             if self._is_stopping:
                 return False
             self._score_or_fail(submission)
-        self.tick()
         return bool(waiting)
 
     def tick(self) -> None:

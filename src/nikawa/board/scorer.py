@@ -169,11 +169,14 @@ class LabelledSet:
         return {"n": n, "bits": label_bits(counts.values()), "start": start}
 
     def measure_noise(
-        self, first: Sequence[Predictions], second: Sequence[Predictions]
+        self,
+        first: Sequence[Predictions],
+        second: Sequence[Predictions],
+        by: tuple[str, ...] = (),
     ) -> dict[tuple[str, str], float]:
         """The standard error of the difference between two submissions, by metric and slice, in the unit of the scores."""
         noise: dict[tuple[str, str], float] = {}
-        for where, part in cut_slices(self.examples, self.by, self.task):
+        for where, part in cut_slices(self.examples, by, self.task):
             sides = [
                 [AnsweredTask.pair(self.task, part, one) for one in side]
                 for side in (first, second)
@@ -266,7 +269,7 @@ class Scorer:
         if header["do"] == "score":
             return _pack("scores", one.score(files))
         if header["do"] == "noise":
-            noise = one.measure_noise(files[:count], files[count:])
+            noise = one.measure_noise(files[:count], files[count:], one.by)
             rows = [[metric, where, value] for (metric, where), value in noise.items()]
             return Message({"noise": rows})
         if header["do"] == "compare":
