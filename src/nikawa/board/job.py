@@ -104,7 +104,7 @@ def create_board(
     if folder.exists():
         raise BadInput("the folder already exists", file=folder, cure="choose another name")
     parts, notes = _read_parts(new)
-    sets = [one for part in parts for one in part.sets]
+    sets = sorted((one for part in parts for one in part.sets), key=lambda one: one.role == "final")
     if not any(one.role == "public" for one in sets):
         what = "no split is public: every hidden split is final"
         raise BadInput(what, cure="name fewer splits with --final, or add one with --split")
@@ -162,6 +162,7 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
     parts: list[_Part] = []
     notes = [note for note in map(describe_mode, new.keys) if note]
     asked = dict.fromkeys((*new.public, *new.final))
+    known: set[str] = set()
     for folder in new.datasets:
         notice = read_notice(folder) if is_dataset_folder(folder) else None
         if notice is None:
@@ -184,6 +185,7 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
                     what, file=folder, cure="choose a hidden split, or hide this one first"
                 )
         hidden = [name for name in notice.splits if name in dataset.splits]
+        known.update(hidden)
         chosen = [
             SetSettings(
                 dataset=_choose_name(folder, parts),
@@ -196,7 +198,6 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
         parts.append(_Part(folder, _choose_name(folder, parts), keys, tuple(chosen)))
         custom_tasks(str(folder))
         notes += _note_items(folder, hidden)
-    known = {one.split for part in parts for one in part.sets}
     for name in asked:
         if name not in known:
             raise unknown("hidden split", name, known)
