@@ -97,6 +97,7 @@ soak: ## damaged files against every command, a published checkpoint fine-tuned,
 	$(BIN)/python -m tests.soak.fuzz --cases 20000 --seed 1
 	$(BIN)/python -m tests.soak.long_corpus --gigabytes 10
 	$(BIN)/python -m tests.soak.cluster_kill
+	$(BIN)/python -m tests.soak.shards_kill
 	$(BIN)/python -m tests.soak.slurm_script
 	$(BIN)/python -m tests.soak.published_checkpoint
 	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \

@@ -19,10 +19,11 @@ from nikawa import api
 from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
-from nikawa.io import uploads
+from nikawa.io import remote, uploads
 from nikawa.io.atomic import atomic_write
 from nikawa.io.folders import write_folder
 from nikawa.io.remote import UNFINISHED, RemotePath, to_path
+from nikawa.io.shards import ShardFolder
 
 server = pytest.importorskip("moto.moto_server.threaded_moto_server", reason="needs moto")
 s3fs = pytest.importorskip("s3fs", reason="needs the extra remote")
@@ -30,15 +31,36 @@ RUN = CliRunner()
 SOURCE = Path(__file__).parents[2] / "src"
 
 
+class Server:
+    """An S3 server of this machine that can be stopped and started again: it keeps what it has."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        self._server = server.ThreadedMotoServer("127.0.0.1", self.port, verbose=False)
+        self._server.start()
+        self.port = self._server.get_host_and_port()[1]
+
+    def stop(self) -> None:
+        self._server.stop()
+
+
 @pytest.fixture(scope="module")
-def store() -> Iterator[Any]:
-    """The file system of an S3 server of this machine, with the bucket `lab`."""
+def running() -> Iterator[Server]:
+    """An S3 server of this machine."""
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    started = Server()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def store(running: Server) -> Iterator[Any]:
+    """The file system of the server, with the bucket `lab`."""
     with pytest.MonkeyPatch.context() as patch:
-        started = server.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-        started.start()
-        host, port = started.get_host_and_port()
-        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{running.port}")
         for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
             patch.setenv(f"AWS_{name}", "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
@@ -47,7 +69,6 @@ def store() -> Iterator[Any]:
         system.mkdir("lab")
         yield system
         s3fs.S3FileSystem.clear_instance_cache()
-        started.stop()
 
 
 def run(*words: str) -> str:
@@ -87,6 +108,103 @@ def test_clean_writes_the_same_bytes(store: Any, shards: list[Path], tmp_path: P
     run("clean", "s3://lab/corpus", *target, "--overwrite")
     assert store.cat("lab/out/kept.jsonl.zst") == local.read_bytes()
     store.rm("lab/out", recursive=True)
+
+
+def list_objects(store: Any, folder: str) -> dict[str, bytes]:
+    """The objects of a folder by name, but for the manifest, which names the sources."""
+    store.invalidate_cache()
+    found = {path.rpartition("/")[2]: store.cat(path) for path in store.find(folder)}
+    found.pop("shards.json", None)
+    return found
+
+
+def test_shards_have_the_bytes_of_this_machine(
+    store: Any, shards: list[Path], tmp_path: Path
+) -> None:
+    home = "s3://lab/parts"
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for path in shards:
+        path.rename(corpus / path.name)
+    for place, source in ((str(tmp_path), str(corpus)), (home, "s3://lab/corpus/part-?.txt.zst")):
+        words = ("--out", f"{place}/kept", "--removed", f"{place}/removed")
+        run("clean", source, "--shards", *words)
+        run("tag", f"{place}/kept", "--shards", "--out", f"{place}/tagged")
+        run("perturb", "punctuation-drop", f"{place}/tagged", "--shards", "--out", f"{place}/plain")
+        words = ("comparative-ja", "-n", "1", "--seed", "2", "--shards", "2")
+        run("generate", *words, "--out", f"{place}/made")
+    for name in ("kept", "removed", "tagged", "plain", "made"):
+        there = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        there.pop("shards.json", None)
+        assert list_objects(store, f"lab/parts/{name}") == there, name
+    assert load(f"{home}/tagged").splits == load(f"{tmp_path}/tagged").splits
+    store.rm("lab/parts", recursive=True)
+
+
+@pytest.mark.parametrize("stage", ["clean", "tag"])
+@pytest.mark.parametrize("moment", ["reading", "writing"])
+def test_a_server_that_dies_is_one_line_and_the_work_goes_on(
+    running: Server,
+    store: Any,
+    shards: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    moment: str,
+) -> None:
+    run("clean", *map(str, shards), "--shards", "--out", str(tmp_path / "kept"))
+    store.put(f"{tmp_path}/kept", "lab/kept", recursive=True)
+    place = "s3://lab/dies"
+    words = ["clean", "s3://lab/corpus"] if stage == "clean" else ["tag", "s3://lab/kept"]
+    words += ["--shards", "--out"]
+    run(*words, str(tmp_path / "expected"))
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "expected").iterdir()}
+    expected.pop("shards.json")
+    with monkeypatch.context() as patch:
+        patch.setattr(s3fs.S3FileSystem, "retries", 1)
+        patch.setenv("AWS_MAX_ATTEMPTS", "1")
+        patch.setattr(remote, "READ_BLOCK_BYTES", 500)
+        write_shard, done = ShardFolder._write_shard, 0
+
+        def write(self: ShardFolder, results: Any, write_results: Any) -> None:
+            nonlocal done
+
+            def write_and_stop(number: int, results: Any, streams: Any) -> Any:
+                counts = write_results(number, results, streams)
+                if done == 1:  # all of the second shard is sent but not published
+                    running.stop()
+                return counts
+
+            if done == 1 and moment == "reading":
+                running.stop()
+                for _ in results:
+                    pass
+                remote.to_path("s3://lab/corpus/part-2.txt.zst").read_bytes()
+            write_shard(self, results, write_and_stop)
+            done += 1
+
+        patch.setattr(ShardFolder, "_write_shard", write)
+        s3fs.S3FileSystem.clear_instance_cache()
+        line = (
+            r"^s3://lab/\S+: cannot be (read|written) \([^\n]+\); check the address and the network"
+        )
+        try:
+            with pytest.raises(BadInput, match=line):
+                run(*words, place)
+        finally:
+            running.start()
+    s3fs.S3FileSystem.clear_instance_cache()
+    store = s3fs.S3FileSystem()
+    half = list_objects(store, "lab/dies")
+    journal = half.pop(UNFINISHED)
+    assert journal.count(b"\n") <= 2
+    assert half == {"part-0.jsonl": expected["part-0.jsonl"]}
+    with pytest.raises(BadInput, match="is incomplete: its upload has not ended"):
+        load(place)
+    run(*words, place)
+    assert list_objects(store, "lab/dies") == expected
+    store.rm("lab/dies", recursive=True)
+    store.rm("lab/kept", recursive=True)
 
 
 def test_datasets_travel_through_the_stages(store: Any, tmp_path: Path) -> None:
@@ -148,7 +266,7 @@ def stop(*_: Any) -> None:
 
 KILLED = """
 import sys
-from nikawa.io import uploads
+from nikawa.io import remote, uploads
 from nikawa.io.atomic import atomic_write
 from nikawa.io.remote import to_path
 uploads.PART_BYTES = 5 << 20

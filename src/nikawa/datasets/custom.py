@@ -21,7 +21,7 @@ from nikawa.datasets.load import load
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, suites, tasks
 from nikawa.datasets.views import SEEN
 from nikawa.errors import BadInput
-from nikawa.io.remote import is_address, to_path
+from nikawa.io.remote import RemotePath, is_address, to_path
 from nikawa.records import Dataset, Example, Kind, Span, Task
 from nikawa.spec import name_and_split
 
@@ -74,7 +74,12 @@ def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]
     is the path. Raises `BadInput` if no gold has a known shape, or if the gold of one question has
     several.
     """
-    place = str(to_path(path))
+    file = to_path(path)
+    if isinstance(file, RemotePath) and str(file) != file.address:
+        cure = "copy it to this machine, or set the credentials outside the address"
+        what = "a run records where its dataset is, and this address has a password"
+        raise BadInput(what, file=file, cure=cure)
+    place = str(file)
     place = place if place not in benchmarks() else f"./{place}"
     if ":" in (to_path(place).name if is_address(place) else place):
         raise BadInput(

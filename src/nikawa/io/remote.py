@@ -62,7 +62,10 @@ PAGE = "docs/remote.md"
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _COLLAPSED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/([^/].*)", re.DOTALL)
 """An address that went through `pathlib.Path`, which keeps one of its slashes."""
-_PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
+_PASSWORD = re.compile(r"(://[^/@\s:]*):(?!\d+/)[^@\s]*@")
+"""A password in an address; it may have slashes, as the keys of Amazon do, but a port with a folder after it is none."""
+_TOKEN = re.compile(r"(https?://)[^/@\s:]+@")
+"""A token in place of a user."""
 _QUERY = re.compile(r"(https?://[^\s?]*)\?[^\s]*")
 _PATTERN = re.compile(r"[*?\[]")
 _known: dict[str, tuple[float, dict[str, Any] | None]] = {}
@@ -87,8 +90,10 @@ def mask_secrets(text: str) -> str:
 
     >>> mask_secrets("sftp://me:geheim@host/a.txt and https://host/b?token=1")
     'sftp://me:***@host/a.txt and https://host/b?***'
+    >>> mask_secrets("s3://KEY:ge/heim@lab/a, https://token@host/b and https://host:8080/a@b")
+    's3://KEY:***@lab/a, https://***@host/b and https://host:8080/a@b'
     """
-    return _QUERY.sub(r"\1?***", _PASSWORD.sub(r"\1:***@", text))
+    return _QUERY.sub(r"\1?***", _TOKEN.sub(r"\1***@", _PASSWORD.sub(r"\1:***@", text)))
 
 
 def to_path(name: str | Path) -> Path:
@@ -162,6 +167,10 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
         shown = mask_secrets(address)
         if not rest.strip("/") and scheme != "memory":
             raise BadInput("names no file or folder", file=shown, cure=f"write {scheme}://NAME/…")
+        if scheme in BUCKETS and "@" in rest.partition("/")[0] + shown.partition(":***")[2]:
+            place = f"{scheme}://{rest.rpartition('@')[2]}"
+            cure = f"remove it, and set the credentials as {PAGE} says"
+            raise BadInput("does not take a key in its address", file=place, cure=cure)
         if "::" in address:
             cure = "copy the file out of its archive first"
             raise BadInput("is a chain of file systems", file=shown, cure=cure)

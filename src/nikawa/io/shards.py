@@ -264,9 +264,10 @@ def open_shards(
         writer.open(overwrite)
         try:
             yield writer
-        finally:
+        except BaseException:
             with suppress(BadInput):  # the store may be out of reach
-                writer.save()
+                writer.save() if writer.shards else writer.discard()
+            raise
 
 
 def check_shards(planned: Sequence[PlannedShard]) -> None:
@@ -463,6 +464,8 @@ class ShardFolder:
     def discard(self) -> None:
         """Remove the shards and the mark: nothing came of the work."""
         self._unsaved = False
+        if not self.journal.exists():
+            return
         for folder in reversed(self.folders):
             _remove_files(folder, [*(shard.name for shard in self.shards), UNFINISHED])
 

@@ -22,6 +22,7 @@ from typing import Any
 from nikawa.errors import BadInput, list_names, missing_extra
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.lines import read_bytes
+from nikawa.io.remote import RemotePath, is_address
 from nikawa.models.encoder.settings import EncoderSettings
 
 FOLDER_VARIABLE = "NIKAWA_MODELS"
@@ -93,6 +94,11 @@ def check_checkpoint(source: str) -> None:
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
             raise missing_extra(f"the package {package!r}", "encoder")
+    if is_address(source):
+        place = RemotePath(source)
+        kind = str(place.name)
+        cure = f"copy the folder to this machine, e.g. aws s3 cp --recursive {place} {kind}, and pass {kind}"
+        raise BadInput("a checkpoint must be on this machine", file=place, cure=cure)
     source = locate_checkpoint(source)
     path = Path(source)
     if not (path / CONFIG_FILE).is_file() and (path.exists() or not is_cached(source)):
