@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import re
 import sqlite3
 from collections.abc import Iterator
 from io import BytesIO
@@ -34,6 +35,7 @@ from nikawa.io.remote import (
     require_local,
     to_path,
 )
+from nikawa.models.encoder.checkpoint import check_checkpoint
 from nikawa.records import Dataset, Example
 
 SECRET = "sftp://me:geheim@host/a.txt"
@@ -344,3 +346,45 @@ def test_a_folder_with_a_key_that_no_path_can_name_is_refused() -> None:
 def test_the_message_on_a_missing_task_hides_the_password() -> None:
     with pytest.raises(BadInput, match=r"memory://me:\*\*\*@lab/x: no such file"):
         find_tasks("memory://me:geheim@lab/x")
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://KEY:ge/heim+x@lab/a.txt", "s3://token@lab/a.txt", "gs://a:b@lab"]
+)
+def test_a_bucket_takes_no_key(address: str) -> None:
+    with pytest.raises(BadInput, match="does not take a key in its address") as refusal:
+        to_path(address)
+    assert not re.search("KEY|heim|token|a:b", str(refusal.value))
+
+
+def test_a_run_does_not_record_a_password() -> None:
+    put("memory://me:geheim@lab/mine.jsonl", b'{"id": "a", "gold": {"label": "x"}}\n')
+    with pytest.raises(BadInput, match="this address has a password") as refusal:
+        find_tasks("memory://me:geheim@lab/mine.jsonl")
+    assert "geheim" not in str(refusal.value)
+
+
+def test_a_checkpoint_at_an_address_is_refused_with_the_cure() -> None:
+    pytest.importorskip("transformers")
+    cure = r"s3://lab/bert: a checkpoint must be on this machine; copy .*s3 cp --recursive s3://lab/bert bert"
+    with pytest.raises(BadInput, match=cure):
+        check_checkpoint("s3://lab/bert")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".tsv", ".parquet", ".json"])
+@pytest.mark.parametrize("place", ["here", "address"])
+def test_no_reader_takes_a_file_of_an_unfinished_folder(
+    suffix: str, place: str, tmp_path: Path
+) -> None:
+    folder = tmp_path if place == "here" else to_path("memory://lab/shards")
+    path = folder / f"part{suffix}"
+    examples = list(small())[:2] if suffix != ".tsv" else [Example(id="a", inputs={"text": "犬"})]
+    write_records(path, examples)
+    assert len(list(read_examples(path))) == len(examples)
+    if place == "here":
+        (folder / UNFINISHED).touch()
+    else:
+        put(f"memory://lab/shards/{UNFINISHED}", b"")
+        remote.forget_known()
+    with pytest.raises(BadInput, match="is incomplete"):
+        list(read_examples(path))

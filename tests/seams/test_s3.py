@@ -131,8 +131,8 @@ def test_shards_have_the_bytes_of_this_machine(
         run("clean", source, "--shards", *words)
         run("tag", f"{place}/kept", "--shards", "--out", f"{place}/tagged")
         run("perturb", "punctuation-drop", f"{place}/tagged", "--shards", "--out", f"{place}/plain")
-        words = ("comparative-ja", "-n", "1", "--seed", "2", "--shards", "2")
-        run("generate", *words, "--out", f"{place}/made")
+        pack = ("comparative-ja", "-n", "1", "--seed", "2", "--shards", "2")
+        run("generate", *pack, "--out", f"{place}/made")
     for name in ("kept", "removed", "tagged", "plain", "made"):
         there = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
         there.pop("shards.json", None)
