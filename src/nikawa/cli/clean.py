@@ -23,7 +23,13 @@ from nikawa.cli.terminal.options import (
     complete_from,
     split_list,
 )
-from nikawa.cli.terminal.output import echo, print_json, print_table, progress_bar
+from nikawa.cli.terminal.output import (
+    echo,
+    explain_interrupt,
+    print_json,
+    print_table,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanReport
@@ -120,6 +126,7 @@ def clean(
     from nikawa.cleaning.job import CleanOptions, ReadOptions
     from nikawa.cleaning.toxicity import command_scorer
     from nikawa.errors import BadInput
+    from nikawa.io.growing import is_unfinished
 
     if not texts:
         return list_steps(json)
@@ -151,7 +158,10 @@ def clean(
         overwrite=overwrite,
         shards=shards,
     )
-    with progress_bar("cleaning, characters", quiet or json) as bar:
+    with (
+        explain_interrupt(lambda: out is not None and is_unfinished(out)),
+        progress_bar("cleaning, characters", quiet or json) as bar,
+    ):
         report = api.clean(
             texts,
             out,

@@ -22,6 +22,7 @@ from nikawa.cli.terminal.options import (
 )
 from nikawa.cli.terminal.output import (
     echo,
+    explain_interrupt,
     format_count,
     name_first,
     print_result,
@@ -121,19 +122,17 @@ def generate(
         tokeniser=tokeniser,
         shards=shards,
     )
-    try:
-        with progress_bar("generating", quiet or json) as bar:
-            report = api.generate(
-                pack,
-                out,
-                data=data,
-                options=options,
-                on_progress=bar.update,
-            )
-    except KeyboardInterrupt:
-        left = "run the same command to resume" if is_resumable(out) else "nothing was written"
-        echo(f"nikawa: interrupted; {left}", err=True)
-        raise typer.Exit(130) from None
+    with (
+        explain_interrupt(lambda: is_resumable(out)),
+        progress_bar("generating", quiet or json) as bar,
+    ):
+        report = api.generate(
+            pack,
+            out,
+            data=data,
+            options=options,
+            on_progress=bar.update,
+        )
     print_result(report, print_report, json=json, quiet=quiet)
     raise typer.Exit(int(report.gate is not None and not report.gate.passed))
 

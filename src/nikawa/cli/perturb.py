@@ -26,7 +26,14 @@ from nikawa.cli.terminal.options import (
     Shards,
     complete_datasets,
 )
-from nikawa.cli.terminal.output import echo, print_json, print_result, print_table, progress_bar
+from nikawa.cli.terminal.output import (
+    echo,
+    explain_interrupt,
+    print_json,
+    print_result,
+    print_table,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from nikawa.perturbation.job import PerturbReport
@@ -122,6 +129,7 @@ def perturb(
 ) -> None:
     """Rewrite examples and link each to its original, to test whether a model reads particles."""
     from nikawa.errors import BadInput
+    from nikawa.io.growing import is_unfinished
     from nikawa.perturbation.job import PerturbOptions
 
     if operation is None:
@@ -154,7 +162,10 @@ def perturb(
         address=address,
         shards=shards,
     )
-    with progress_bar(f"perturbing {dataset}", quiet or json) as bar:
+    with (
+        explain_interrupt(lambda: out is not None and is_unfinished(out)),
+        progress_bar(f"perturbing {dataset}", quiet or json) as bar,
+    ):
         report = api.perturb(
             operation,
             dataset,

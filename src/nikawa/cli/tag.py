@@ -26,6 +26,7 @@ from nikawa.cli.terminal.options import (
 )
 from nikawa.cli.terminal.output import (
     echo,
+    explain_interrupt,
     format_count,
     print_json,
     print_rendered,
@@ -82,6 +83,7 @@ def tag(
     quiet: Quiet = False,
 ) -> None:
     """Find phenomena (negation, passive, …) in the texts, and count them by split."""
+    from nikawa.io.growing import is_unfinished
     from nikawa.tagging.job import TagOptions
 
     if dataset is None:
@@ -100,7 +102,10 @@ def tag(
         address=address,
         shards=shards,
     )
-    with progress_bar(f"tagging {dataset}", quiet or json) as bar:
+    with (
+        explain_interrupt(lambda: out is not None and is_unfinished(out)),
+        progress_bar(f"tagging {dataset}", quiet or json) as bar,
+    ):
         report = api.tag(
             dataset,
             data=data,

@@ -28,7 +28,7 @@ from nikawa.io.atomic import (
 )
 from nikawa.io.json import encode_json
 from nikawa.io.locks import lock_file
-from nikawa.io.remote import RemotePath, to_path
+from nikawa.io.remote import UNFINISHED, RemotePath, to_path
 from nikawa.io.shards import compare_settings, hash_settings
 from nikawa.records import Record
 
@@ -175,6 +175,13 @@ def prepare_growing(path: Path) -> Path:
 def discard_growing(paths: Sequence[Path]) -> None:
     """Remove what an unfinished command left for these files."""
     GrowingFiles(paths, {}).close(keep=False)
+
+
+def is_unfinished(out: Path) -> bool:
+    """Whether a command that writes a file or a folder of shards left something to go on with."""
+    if (out / UNFINISHED).exists():
+        return True
+    return can_grow([out]) and not out.is_dir() and GrowingFiles([out], {}).journal.exists()
 
 
 def can_grow(paths: Sequence[Path]) -> bool:

@@ -63,7 +63,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _COLLAPSED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/([^/].*)", re.DOTALL)
 """An address that went through `pathlib.Path`, which keeps one of its slashes."""
 _PASSWORD = re.compile(r"(://[^/@\s:]*):(?!\d+/)[^@\s]*@")
-"""A password in an address; it may have slashes, as the keys of Amazon do, but a port with a folder after it is none."""
+"""A password in an address. It may have slashes, as the keys of Amazon do; a port with a folder after it is not a password."""
 _TOKEN = re.compile(r"(https?://)[^/@\s:]+@")
 """A token in place of a user."""
 _QUERY = re.compile(r"(https?://[^\s?]*)\?[^\s]*")

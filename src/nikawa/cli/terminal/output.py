@@ -319,6 +319,17 @@ class ProgressBar:
 
 
 @contextmanager
+def explain_interrupt(is_resumable: Callable[[], bool]) -> Iterator[None]:
+    """Say after Ctrl+C whether the same command resumes."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        left = "run the same command to resume" if is_resumable() else "nothing was written"
+        echo(f"nikawa: interrupted; {left}", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
 def progress_bar(what: str, quiet: bool = False) -> Iterator[ProgressBar]:
     """Show a single bar on stderr for work that reports its progress.
 
