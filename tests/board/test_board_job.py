@@ -57,10 +57,10 @@ def test_a_new_board_is_private_and_holds_labels_only_in_the_scorers_folder(
     [
         ({"public": ("train",)}, "the labels of train are not hidden"),
         ({"public": ("tests",)}, "there is no hidden split 'tests'; did you mean 'test'"),
-        ({"final": ("test", "final")}, "no split is public"),
+        ({"final": ("test", "final"), "closes": "2027-01-01T00:00Z"}, "no split is public"),
         ({"final": ("final",)}, "a final split needs a closing date"),
         ({"keys": ()}, "no key file belongs to this folder"),
-        ({"closes": "tomorrow"}, "closes is not a date with a time zone"),
+        ({"closes": "tomorrow"}, "'tomorrow' is not a date with a time zone"),
     ],
 )
 def test_a_board_that_cannot_be_is_refused_and_leaves_nothing(

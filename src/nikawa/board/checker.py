@@ -20,7 +20,7 @@ from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.errors import BadInput, clip, list_names
 from nikawa.io.answers import AnswerFiles
 from nikawa.records import Example, Prediction, Task
-from nikawa.scoring.match import MatchedAnswers, refuse_gaps
+from nikawa.scoring.match import MatchedAnswers, MissingAnswers, refuse_gaps
 
 MAX_NOTED = 3
 """Unreadable answers that are quoted to the submitter."""
@@ -77,6 +77,15 @@ def check_answers(
     return checked, predictions
 
 
+def choose_cure(problem: BadInput) -> str:
+    """What a submitter can do about a fault: the cure of `nikawa score`, unless it is an option of that command."""
+    if isinstance(problem, MissingAnswers):
+        return "add the missing answers: the board scores whole files"
+    if " --" in problem.cure:
+        return "give an id and an answer in each line; docs/answers.md shows how answers are read"
+    return problem.cure
+
+
 class Checker:
     """The helper's side: the items of the board, and the work of a child."""
 
@@ -107,10 +116,10 @@ class Checker:
         try:
             task, split, checked, predictions = self._find_set(sets, header)
         except BadInput as problem:
-            # the submitter knows the file by the name they gave it
-            if problem.file is not None:
-                problem.file = header["name"]
-            raise
+            # the submitter knows the file by the name they gave it, and has no options to pass
+            name = header["name"] if problem.file is not None else None
+            cure = choose_cure(problem)
+            raise BadInput(problem.what, file=name, line=problem.line, cure=cure) from None
         lines = b"".join(msgspec.json.encode(one) + b"\n" for one in predictions)
         found = {"task": task, "split": split, "checked": msgspec.to_builtins(checked)}
         return Message(found, (lines,))

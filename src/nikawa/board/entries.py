@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
@@ -234,11 +234,11 @@ def _describe_run(run: StoredRun) -> dict[str, Any]:
     spec, about = run.spec, run.about()
     return {
         "entered_with": f"nikawa {__version__}",
-        "model": spec.predictor,
+        "model": spec.model,
         "settings": spec.settings,
         "variation": spec.variation.title,
-        "trained_on": list(spec.protocol.train),
-        "data": {one.name: f"{one.version} {one.digest}" for one in spec.data},
+        "trained_on": [PurePath(name).name for name in spec.protocol.train],
+        "data": {PurePath(one.name).name: f"{one.version} {one.digest}" for one in spec.data},
         "finished": about.finished,
         "python": about.python,
         "packages": about.packages,
@@ -309,7 +309,7 @@ def enter_humans(
     if not found:
         where = "the key files" if judgements is None else str(judgements)
         what = f"{where} have no item of the board with two answers or more"
-        cure = "pass judgements with --human FILE; nikawa data hide keeps those of the dataset in the key file"
+        cure = "pass a file with --judgements FILE; nikawa data hide keeps those of the dataset in the key file"
         raise BadInput(what, cure=cure)
     return [store.write(_add_humans, board, found, facts, moment)]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from nikawa.board.accounts import make_invitation
 from nikawa.board.folder import DATASETS, KEYS, SCORER, SECRET, SUBMISSIONS, Board, open_board
-from nikawa.board.settings import SETTINGS, SetSettings, format_settings
+from nikawa.board.settings import SETTINGS, SetSettings, format_settings, parse_date
 from nikawa.board.store import (
     BoardStore,
     list_submissions,
@@ -103,6 +103,7 @@ def create_board(
     """
     if folder.exists():
         raise BadInput("the folder already exists", file=folder, cure="choose another name")
+    refuse_dates(new)
     parts, notes = _read_parts(new)
     sets = sorted((one for part in parts for one in part.sets), key=lambda one: one.role == "final")
     if not any(one.role == "public" for one in sets):
@@ -144,6 +145,19 @@ def create_board(
         password=password,
         notes=tuple(notes),
     )
+
+
+def refuse_dates(new: NewBoard) -> None:
+    """Refuse a closing date that is none, and a final split without one."""
+    try:
+        closes = parse_date(new.closes)
+    except ValueError:
+        cure = "write it like 2027-03-31T23:59:59+09:00"
+        what = f"{new.closes!r} is not a date with a time zone"
+        raise BadInput(what, cure=cure) from None
+    if new.final and closes is None:
+        what = "a final split needs a closing date: it is scored after that"
+        raise BadInput(what, cure="pass --closes 2027-03-31T23:59:59+09:00")
 
 
 @dataclass(frozen=True)
