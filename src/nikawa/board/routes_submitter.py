@@ -116,6 +116,10 @@ MAX_FORM_BYTES, MAX_JSON_BYTES = 131_072, 131_072
 MAX_PASSWORD_CHARS = 1000
 PART_SECONDS, FILE_SECONDS = 30.0, 900.0
 """In which the next part of a file must come, and all of it."""
+MAX_CHECKS = 4
+"""Files that wait for the check in a thread; the others wait without one."""
+MAX_FILES_AT_ONCE = 20
+"""Of one account."""
 TOKEN_NOTE_SECONDS = 60.0
 """Between two notes of when a token was last used."""
 INCOMING = "incoming-"
@@ -131,6 +135,8 @@ class SubmitterRoutes:
         """Of an address."""
         self._tasks: tuple[TaskInfo, ...] | None = None
         self._noted: dict[str, float] = {}
+        self._checks = asyncio.Semaphore(MAX_CHECKS)
+        self._senders: dict[str, tuple[asyncio.Lock, int]] = {}
 
     def routes(self) -> list[BaseRoute]:
         """The table of routes."""
@@ -631,11 +637,13 @@ class SubmitterRoutes:
         submitter, checker = await self.submitter(request), self.site.checker
         if checker is None:
             raise Refused("server_error", 503)
+        if submitter.account.state != "active":
+            raise Refused("not_active", 403)
         account, now = submitter.account, self.site.clock()
         seed = query_text(request, "seed")
         if seed and not (seed.isascii() and seed.isdigit() and len(seed) < 10):
             raise Refused("bad_request", 400)
-        async with self._receive_body(request) as path:
+        async with self._sending(account.id) as turn, self._receive_body(request) as path:
             receive = partial(
                 receive_file,
                 self.board,
@@ -649,7 +657,9 @@ class SubmitterRoutes:
                 seed=int(seed) if seed else None,
             )
             try:
-                upload = await run_in_threadpool(receive)
+                # one file of an account at a time, and few in all: files that take long stop no reader
+                async with turn, self._checks:
+                    upload = await run_in_threadpool(receive)
             except BadInput as problem:
                 return json_response({"error": "bad_file", "message": str(problem)}, 422)
         try:
@@ -672,6 +682,20 @@ class SubmitterRoutes:
                 warnings=tuple(_list_warnings(account_messages(language), upload)),
             )
         )
+
+    @asynccontextmanager
+    async def _sending(self, account: str) -> AsyncIterator[asyncio.Lock]:
+        """Count a file on its way; its account's files are checked in turn, and too many at once are refused."""
+        lock, count = self._senders.get(account, (asyncio.Lock(), 0))
+        if count >= MAX_FILES_AT_ONCE:
+            raise Refused("too_many", 429)
+        self._senders[account] = lock, count + 1
+        try:
+            yield lock
+        finally:
+            lock, count = self._senders.pop(account)
+            if count > 1:
+                self._senders[account] = lock, count - 1
 
     @asynccontextmanager
     async def _receive_body(self, request: Request) -> AsyncIterator[Path]:
@@ -740,6 +764,8 @@ class SubmitterRoutes:
         submitter = await self.submitter(request)
         body = await read_json_body(request, NewSystem, MAX_JSON_BYTES)
         now = self.site.clock()
+        if submitter.account.state != "active":  # what a system says is public
+            raise Refused("not_active", 403)
         system = await self.site.write(make_system, submitter.account.id, body, now)
         return await self._system_response(submitter.account, system)
 

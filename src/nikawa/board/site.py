@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from nikawa.board.wire import Helper
 
 LANGUAGE_COOKIE = "nikawa_language"
+MAX_COMPARISONS = 4
+"""Comparisons that wait for the scoring process in a thread; the others wait without one."""
 VIEW_SECONDS = 2.0
 """A change is seen at the latest so long after it."""
 MAX_KEPT_PAGES = 2000
@@ -151,6 +153,7 @@ class Site(ServedSite):
         """Of an address."""
         self.comparisons = RateLimiter(1, 30)
         """Of an address that has systems compared."""
+        self._comparisons_at_once = asyncio.Semaphore(MAX_COMPARISONS)
         self._comparing: dict[tuple[str, ...], asyncio.Future[list[ShownComparison]]] = {}
 
     @cached_property
@@ -187,16 +190,23 @@ class Site(ServedSite):
         self, task: str, split: str, first: str, second: str
     ) -> list[ShownComparison]:
         """What is shown of a comparison of two submissions; it goes on if the caller stops waiting."""
-        from starlette.concurrency import run_in_threadpool
-
         if self.queue is None:
             return []
         key = (task, split, first, second)
         if key not in self._comparing:
-            asked = asyncio.ensure_future(run_in_threadpool(self.queue.compare_shown, *key))
+            asked = asyncio.ensure_future(self._compare_in_turn(self.queue, *key))
             self._comparing[key] = asked
             asked.add_done_callback(lambda done: self._forget(key, done))
         return await asyncio.shield(self._comparing[key])
+
+    async def _compare_in_turn(
+        self, queue: ScoringQueue, task: str, split: str, first: str, second: str
+    ) -> list[ShownComparison]:
+        """A comparison in a thread; few at once, so that they leave threads to readers."""
+        from starlette.concurrency import run_in_threadpool
+
+        async with self._comparisons_at_once:
+            return await run_in_threadpool(queue.compare_shown, task, split, first, second)
 
     def _forget(self, key: tuple[str, ...], done: asyncio.Future[list[ShownComparison]]) -> None:
         del self._comparing[key]

@@ -46,6 +46,10 @@ UPLOAD_SECONDS = DAY
 MAX_UPLOADS = 500
 """Of one account that no submission took."""
 MAX_SEED = 2**31 - 1
+MAX_UPLOAD_BYTES = 2_000_000_000
+"""Of these together."""
+MAX_SYSTEMS = 1000
+"""Of one account, withdrawn ones included."""
 PREDICTIONS = "predictions.jsonl"
 """The answers of an upload as the check read them, next to the file as received."""
 _SUFFIX = re.compile(r"(\.[A-Za-z0-9]{1,8}){0,2}$")
@@ -161,9 +165,10 @@ def add_upload(db: Connection, upload: Upload) -> None:
     """Note an upload; an account that piles them up is refused."""
     if upload.account is not None:
         row = db.required(
-            "SELECT COUNT(*) FROM uploads WHERE account = ? AND submission IS NULL", upload.account
+            "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads WHERE account = ? AND submission IS NULL",
+            upload.account,
         )
-        if row[0] >= MAX_UPLOADS:
+        if row[0] >= MAX_UPLOADS or row[1] + upload.size > MAX_UPLOAD_BYTES:
             raise Refused("too_many_uploads", 429)
     db.execute(
         "INSERT INTO uploads (id, account, body, size, at) VALUES (?, ?, ?, ?, ?)",
@@ -450,8 +455,12 @@ def create_system(
 ) -> System:
     """Make a system; `facts` are the fields of `TEXTS`, `links` and `anonymous`.
 
-    Raises `Refused`: `bad_name`, `name_taken` (the account has a system of that name), `too_long`, `bad_link`.
+    Raises `Refused`: `bad_name`, `name_taken` (the account has a system of that name), `too_long`, `bad_link`, `too_many_systems`.
     """
+    if account is not None:
+        row = db.required("SELECT COUNT(*) FROM systems WHERE account = ?", account)
+        if row[0] >= MAX_SYSTEMS:
+            raise Refused("too_many_systems", 429)
     system = System(
         id=make_public_id(),
         account=account,

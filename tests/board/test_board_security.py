@@ -1,0 +1,298 @@
+"""What the network may not do to a board: every route without a right to it, limits, hostile texts, and what the audit log keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.routing import Route
+from tests.board.conftest import MakeBoard
+from tests.board.test_submitting import HERE, PASSWORD, Programs
+
+import nikawa.board.routes_submitter as submitter_routes
+from nikawa.board.accounts import NewAccount, set_account_state, sign_up, start_account_session
+from nikawa.board.routes_owner import OwnerRoutes
+from nikawa.board.routes_submitter import SubmitterRoutes
+from nikawa.board.routes_visitor import VisitorRoutes
+from nikawa.board.site import Site
+from nikawa.board.submissions import MAX_SYSTEMS, create_system
+from nikawa.serve.audit import audit_rows
+from nikawa.serve.errors import Refused
+from nikawa.serve.login import hash_password, set_person, start_session
+
+OPEN_TO_ALL = {"/sign-up", "/log-in"}
+"""Forms for people without a session; they need the token of their page."""
+SESSIONS = {"/log-out"}
+"""Ends the sessions whose token is sent; without one it ends none."""
+
+
+@pytest.fixture
+def programs(make_sqlite_board: MakeBoard) -> Programs:
+    return Programs(make_sqlite_board())
+
+
+def list_routes(programs: Programs) -> Iterator[tuple[str, str]]:
+    """Method and a path of every route."""
+    site = Site(programs.under.board, programs.under.store)
+    for part in (VisitorRoutes(site), SubmitterRoutes(site), OwnerRoutes(site)):
+        for route in part.routes():
+            assert isinstance(route, Route)
+            path = route.path.replace("{id:int}", "1").replace("{seq:int}", "1")
+            for name, value in (
+                ("id", "x"),
+                ("state", "withdraw"),
+                ("action", "close"),
+                ("task", "tides"),
+                ("token", "x"),
+            ):
+                path = path.replace(f"{{{name}}}", value)
+            for method in (route.methods or set()) - {"HEAD"}:
+                yield method, path
+
+
+def sessions(programs: Programs, name: str = "ann") -> dict[str, dict[str, str]]:
+    """The cookies of a submitter, and of an owner."""
+    under = programs.under
+    under.store.write(set_person, "own", "owner", hash_password(PASSWORD), under.now)
+    account = under.account(name)
+    return {
+        "submitter": {
+            "nikawa_account": under.store.write(start_account_session, account.id, under.now)
+        },
+        "owner": {"nikawa_session": under.store.write(start_session, "own", under.now)},
+    }
+
+
+def test_no_route_changes_anything_without_a_right(programs: Programs) -> None:
+    """Without a session, with a session but without its token, with that of somebody else, and from another site."""
+    under = programs.under
+    cookies = sessions(programs)
+    tried = 0
+    before = under.store.read(count_rows)
+    for method, path in list_routes(programs):
+        if method == "GET" or path in SESSIONS:
+            continue
+        for who, jar in {"nobody": {}, **cookies}.items():
+            for headers in (
+                {},
+                {"origin": "https://evil.example"},
+                {"origin": HERE, "X-CSRF-Token": "x"},
+            ):
+                programs.client.cookies.clear()
+                for name, value in jar.items():
+                    programs.client.cookies.set(name, value)
+                data = {"X-CSRF-Token": "x", "name": "x", "password": PASSWORD}
+                response = programs.client.request(
+                    method, path, data=data, headers=headers, follow_redirects=False
+                )
+                assert response.status_code in (401, 403, 429), (who, method, path, headers)
+                tried += 1
+    assert tried > 100
+    assert under.store.read(count_rows) == before
+
+
+def count_rows(db: Any) -> dict[str, int]:
+    """Rows by table, without the audit log, which notes refused log-ins."""
+    names = [row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {
+        name: db.required(f"SELECT COUNT(*) FROM {name}")[0] for name in names if name != "audit"
+    }
+
+
+def test_pages_of_owners_and_submitters_are_closed_to_others(programs: Programs) -> None:
+    cookies = sessions(programs)
+    allowed = {"/me": "submitter", "/submit": "submitter", "/owner": "owner"}
+    for path, right in allowed.items():
+        for who in ("submitter", "owner"):
+            programs.client.cookies.clear()
+            for name, value in cookies[who].items():
+                programs.client.cookies.set(name, value)
+            status = programs.client.get(path, follow_redirects=False).status_code
+            assert status == (200 if who == right else 303), (path, who)
+
+
+def test_every_response_is_sealed(programs: Programs) -> None:
+    """No script, frame, form or request leads elsewhere; what is private is not cached."""
+    cookies = sessions(programs)
+    for jar in ({}, *cookies.values()):
+        programs.client.cookies.clear()
+        for name, value in jar.items():
+            programs.client.cookies.set(name, value)
+        for method, path in (*list_routes(programs), ("GET", "/nowhere"), ("GET", "/s/none")):
+            if method != "GET":
+                continue
+            response = programs.client.get(
+                path, headers={"accept": "text/html"}, follow_redirects=False
+            )
+            policy = response.headers["content-security-policy"]
+            assert "default-src 'none'" in policy or "default-src 'self'" in policy, path
+            assert "unsafe-inline" not in policy
+            assert "unsafe-eval" not in policy
+            assert "frame-ancestors" in policy
+            assert response.headers["x-content-type-options"] == "nosniff", path
+            assert response.headers["referrer-policy"] in ("no-referrer", "same-origin"), path
+            if path.startswith(("/me", "/owner", "/submit", "/api/v1/me")):
+                assert "no-store" in response.headers.get("cache-control", ""), path
+            assert "server" not in response.headers
+            for word in ("<script>", "javascript:", " onclick=", " style="):
+                assert word not in response.text, (path, word)
+
+
+def test_hostile_texts_of_accounts_are_text_for_the_owner(programs: Programs) -> None:
+    under = programs.under
+    hostile = "<script>alert(1)</script>\u202e'\"&"
+    new = NewAccount("Eve", hash_password(PASSWORD), "e@x.example", "en", hostile)
+    account = under.store.write(sign_up, under.board.settings, new, under.now)
+    under.store.write(
+        create_system,
+        account.id,
+        {"name": "A&B <i>", "description": hostile},
+        under.now,
+        state="published",
+    )
+    token = programs.token("ann")
+    programs.upload(token, under.answers(100), name="<img src=x onerror=alert(1)>.jsonl")
+    cookies = sessions(programs)
+    for jar in cookies.values():
+        for name, value in jar.items():
+            programs.client.cookies.set(name, value)
+    for path in ("/owner", "/me", "/"):
+        text = programs.client.get(path).text
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+        assert "A&B <i>" not in text
+    refused = programs.upload(token, b"\x00", name="<img src=x onerror=alert(1)>")
+    assert refused.headers["content-type"].startswith("application/json")
+
+
+def test_an_account_that_waits_can_neither_send_files_nor_be_seen(programs: Programs) -> None:
+    """What is not approved takes no disk, no time of the check, and has no public page."""
+    under, token = programs.under, programs.token()
+    account = under.account("ann")
+    under.store.write(set_account_state, account.id, "waiting", "own", under.now)
+    sent = programs.upload(token, under.answers(100))
+    assert (sent.status_code, sent.json()["error"]) == (403, "not_active")
+    made = programs.send("POST", "/api/v1/systems", token, json={"name": "A"})
+    assert (made.status_code, made.json()["error"]) == (403, "not_active")
+    assert not under.board.submissions.exists() or not list(under.board.submissions.iterdir())
+
+
+def test_rates_are_limited(programs: Programs) -> None:
+    client = programs.client
+    statuses = []
+    for _ in range(12):
+        csrf = programs.csrf("/log-in")
+        fields = {"X-CSRF-Token": csrf, "name": "ann", "password": "wrong"}
+        statuses.append(programs.form("/log-in", **fields).status_code)
+    assert statuses[:3] == [401] * 3
+    assert statuses[-1] == 429
+    tokens = [programs.send("GET", "/api/v1/me", f"nikawa_{n}").status_code for n in range(70)]
+    assert (tokens[0], tokens[-1]) == (401, 429)
+    assert client.get("/").status_code == 200
+    good = [programs.send("GET", "/api/v1/me", programs.token()).status_code for _ in range(5)]
+    assert good == [200] * 5
+    token = programs.token("bob")
+    many = [programs.send("GET", "/api/v1/me", token).status_code for _ in range(90)]
+    assert many[-1] == 429
+
+
+def test_an_account_has_a_bounded_number_of_systems(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nikawa.board.submissions.MAX_SYSTEMS", 3)
+    assert MAX_SYSTEMS == 1000
+    for n in range(3):
+        programs.under.system(name=f"S{n}")
+    with pytest.raises(Refused, match="too_many_systems"):
+        programs.under.system(name="S3")
+
+
+def test_files_that_take_long_leave_threads_to_readers(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An account's files are checked one after the other, and more than a few at once are refused; a reader waits for none of them."""
+    release, running = threading.Event(), []
+
+    def slow(*args: Any, **more: Any) -> Any:
+        running.append(1)
+        release.wait(20)
+        raise Refused("bad_request", 400)
+
+    monkeypatch.setattr(submitter_routes, "receive_file", slow)
+    token = programs.token()
+
+    async def attack() -> tuple[list[int], int, int]:
+        import httpx
+
+        transport = httpx.ASGITransport(app=programs.app)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
+            headers = {"Authorization": f"Bearer {token}"}
+            sent = [
+                asyncio.create_task(
+                    client.post("/api/v1/uploads?name=a", content=b"x", headers=headers)
+                )
+                for _ in range(50)
+            ]
+            await asyncio.sleep(0.5)
+            page = await asyncio.wait_for(client.get("/"), 10)
+            at_once = len(running)
+            release.set()
+            return [(await one).status_code for one in sent], page.status_code, at_once
+
+    statuses, page, at_once = asyncio.run(attack())
+    assert page == 200
+    assert at_once == 1
+    assert statuses.count(429) == 30
+    assert statuses.count(400) == 20
+
+
+def test_the_time_of_a_log_in_does_not_tell_a_known_name(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each wrong log-in computes the same number of hashes, whether the name is an account's, an owner's or no one's."""
+    sessions(programs)
+    real, counts = submitter_routes.password_matches, list[str]()
+
+    def counted(kept: str, password: str) -> bool:
+        counts.append(kept.split("$")[1])
+        return real(kept, password)
+
+    monkeypatch.setattr(submitter_routes, "password_matches", counted)
+    seen = {}
+    for name in ("ann", "own", "no one"):
+        counts.clear()
+        csrf = programs.csrf("/log-in")
+        fields = {"X-CSRF-Token": csrf, "name": name, "password": "wrong"}
+        assert programs.form("/log-in", **fields).status_code == 401
+        seen[name] = tuple(counts)
+    assert len(set(seen.values())) == 1
+    assert seen["no one"] == ("argon2id", "argon2id")
+
+
+def test_the_audit_log_names_who_did_what(programs: Programs) -> None:
+    under, token = programs.under, programs.token()
+    sent = programs.upload(token, under.answers(120)).json()["upload"]
+    body = {"new_system": {"name": "A"}, "uploads": [sent], "key": "k"}
+    taken = programs.send("POST", "/api/v1/submissions", token, json=body).json()
+    change = {"state": "withdrawn"}
+    programs.send("PATCH", f"/api/v1/systems/{taken['system']}", token, json=change)
+    programs.form(
+        "/log-in", **{"X-CSRF-Token": programs.csrf("/log-in"), "name": "x", "password": "y"}
+    )
+    under.store.write(set_account_state, under.account("ann").id, "closed", "own", under.now)
+    rows = under.store.read(audit_rows, 0, 1000)
+    told = " ".join(str(row) for row in rows)
+    for action in (
+        "make token",
+        "make system",
+        "submit",
+        "change system",
+        "log in refused",
+        "account closed",
+    ):
+        assert action in told, action
+    assert token not in told
+    assert PASSWORD not in told
