@@ -224,6 +224,8 @@ class RowView(Record, frozen=True, kw_only=True):
     rank: int | None
     scores: tuple[ScoreView | None, ...]
     """One per column; all of one split."""
+    place: int = 0
+    """In the order of the first column, which decides between equal values."""
 
     @property
     def main(self) -> ScoreView | None:
@@ -251,6 +253,8 @@ class OverviewRow(Record, frozen=True, kw_only=True):
     cells: tuple[tuple[ScoreView | None, RankView | None], ...]
     mean: float | None
     """Mean of the main metrics in percent; None unless there is a value for each."""
+    place: int = 0
+    """In the order of the means, which decides between equal values."""
 
 
 SORTS = ("rank", "name", "parameters", "date")
@@ -367,6 +371,7 @@ def make_table(
         rows.append(RowView(entry=entry, rank=rank.rank if rank else None, scores=scores))
     chosen = sort if sort in (*(column.key for column in columns), *SORTS) else columns[0].key
     rows = sort_rows(rows, columns, columns[0].key, "best")
+    rows = [replace(row, place=place) for place, row in enumerate(rows)]
     return TableView(
         task=task,
         split=split,
@@ -419,7 +424,8 @@ def make_overview(board: BoardView) -> list[OverviewRow]:
             cells.append((score, entry.rank(task.name, split)))
         if any(score is not None for score, _ in cells):
             rows.append(OverviewRow(entry=entry, cells=tuple(cells), mean=_mean(cells)))
-    return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0.0)))
+    rows.sort(key=lambda row: (row.mean is None, -(row.mean or 0.0)))
+    return [replace(row, place=place) for place, row in enumerate(rows)]
 
 
 def sort_overview(

@@ -18,8 +18,9 @@
     const value = (row) => row.cells[place].dataset.v ?? "";
     const compare = (a, b) => {
       const [x, y] = [value(a), value(b)];
-      if (x === "" || y === "") return (x === "") - (y === "");
-      return sign * (isName ? order.compare(x, y) : Number(x) - Number(y));
+      const tie = a.dataset.place - b.dataset.place;
+      if (x === "" || y === "") return (x === "") - (y === "") || tie;
+      return sign * (isName ? order.compare(x, y) : Number(x) - Number(y)) || tie;
     };
     const body = table.tBodies[0];
     body.append(...[...body.rows].sort(compare));
