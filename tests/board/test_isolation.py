@@ -258,7 +258,7 @@ def test_a_killed_scorer_is_started_again(make_sqlite_board: MakeBoard) -> None:
 
 
 def test_the_scorer_hands_out_no_label(make_sqlite_board: MakeBoard) -> None:
-    """Whatever is asked of it, no answer of the scoring process has a label or says which item is right."""
+    """No answer of the scoring process has a label or says which item is right."""
     here = make_sqlite_board()
     scorer = start_scorer(here.board)
     labels = [b"entailment", b"contradiction"]

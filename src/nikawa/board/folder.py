@@ -148,23 +148,14 @@ def make_public_id() -> str:
     return b32encode(secrets.token_bytes(10)).decode().lower()[:12]
 
 
-def open_board(folder: Path) -> Board:
+def open_board(folder: Path, *, with_secret: bool = True) -> Board:
     """Read and check a board's settings, datasets and secret.
 
-    Raises `BadInput` where a file is missing or wrong.
+    The scoring process is another system user who can read no secret: it opens the board without. Raises `BadInput` where a file
+    is missing or wrong.
     """
     settings = read_settings(folder / SETTINGS)
-    path = folder / SECRET
-    if not path.exists():
-        cure = "restore it from your backup: without it the database of the board is not found"
-        raise BadInput("is missing", file=path, cure=cure)
-    try:
-        secret = bytes.fromhex(read_bytes(path, "settings").decode("ascii").strip())
-    except ValueError:
-        raise BadInput("is not a secret key", file=path, cure="restore the file") from None
-    if len(secret) < 32:
-        raise BadInput("is too short to be a secret key", file=path, cure="restore the file")
-    board = Board(folder, settings, secret)
+    board = Board(folder, settings, _read_secret(folder / SECRET) if with_secret else b"")
     for one in settings.sets:
         place = board.dataset_path(one.dataset)
         if not place.is_dir():
@@ -174,3 +165,16 @@ def open_board(folder: Path) -> Board:
             what = f"has no split {one.split!r} with a task"
             raise BadInput(what, file=place, cure=f"correct [[sets]] in {folder / SETTINGS}")
     return board
+
+
+def _read_secret(path: Path) -> bytes:
+    if not path.exists():
+        cure = "restore it from your backup: without it the database of the board is not found"
+        raise BadInput("is missing", file=path, cure=cure)
+    try:
+        secret = bytes.fromhex(read_bytes(path, "settings").decode("ascii").strip())
+    except ValueError:
+        raise BadInput("is not a secret key", file=path, cure="restore the file") from None
+    if len(secret) < 32:
+        raise BadInput("is too short to be a secret key", file=path, cure="restore the file")
+    return secret

@@ -319,4 +319,4 @@ def listen(board: Board, path: Path, group: str = "") -> None:
 
 
 if __name__ == "__main__":
-    serve_inherited(lambda folder: Scorer(open_board(folder)).answer)
+    serve_inherited(lambda folder: Scorer(open_board(folder, with_secret=False)).answer)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from pwd import struct_passwd
+from stat import S_ISDIR, S_ISREG
 
 from nikawa.board.flags import FlagFinder
-from nikawa.board.folder import DATASETS, SECRET, Board, open_board
+from nikawa.board.folder import DATASETS, Board, open_board
 from nikawa.board.helpers import connect_scorer, find_user, start_checker, start_scorer
 from nikawa.board.job import ADDRESS
 from nikawa.board.queue import ScoringQueue
@@ -120,23 +122,31 @@ def give_folders(board: Board) -> None:
         )
         raise BadInput(what, file=board.folder / SETTINGS, cure="name a second system user")
     own = find_user(server)
-    for path in (board.folder, *board.folder.rglob("*")):
-        if not path.is_relative_to(board.scorer):
-            os.chown(path, own.pw_uid, own.pw_gid, follow_symlinks=False)
     if scoring == server:
         what = "[server] user and [scoring] user are the same: the server could read the labels"
         raise BadInput(what, file=board.folder / SETTINGS, cure="name two system users")
     other = find_user(scoring)
-    for path in (board.scorer, *board.scorer.rglob("*")):
-        os.chown(path, other.pw_uid, other.pw_gid, follow_symlinks=False)
+    for path in (board.folder, *board.folder.rglob("*")):
+        is_scorers = path.is_relative_to(board.scorer)
+        is_shared = path.name == SETTINGS or path.is_relative_to(board.folder / DATASETS)
+        _give(path, other if is_scorers else own, is_shared=is_shared)
     board.folder.chmod(0o711)
-    for name in (DATASETS, SETTINGS, SECRET):
-        path = board.folder / name
-        for one in (path, *path.rglob("*")) if name == DATASETS else (path,):
-            shared = name != SECRET
-            one.chmod(
-                (0o755 if shared else 0o700) if one.is_dir() else (0o644 if shared else 0o600)
-            )
+
+
+def _give(path: Path, user: struct_passwd, *, is_shared: bool) -> None:
+    """Give a file or folder of root to a user; the processes of both users may read one that is shared.
+
+    What belongs to somebody else by now stays as it is, and so does a link: a server that was broken into could have put links to
+    files of the system here, for root to give away.
+    """
+    state = path.lstat()
+    is_folder = S_ISDIR(state.st_mode)
+    is_plain = is_folder or (S_ISREG(state.st_mode) and state.st_nlink == 1)
+    if state.st_uid != 0 or not is_plain:
+        return
+    mode = (0o755 if is_folder else 0o644) if is_shared else (0o700 if is_folder else 0o600)
+    path.chmod(mode)
+    os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
 
 
 def drop_root(board: Board) -> None:

@@ -236,6 +236,10 @@ def serve_inherited(make_answer: Callable[[Path], Callable[[Message], Message]])
         fault = Message({"fault": clip(str(problem), MAX_FAULT_CHARS)})
         answer_requests(requests, lambda _: fault)
         return
+    except Exception as problem:  # its words could hold a label
+        fault = Message({"fault": f"the process cannot begin ({type(problem).__name__})"})
+        answer_requests(requests, lambda _: fault)
+        return
     answer_requests(requests, answer)
 
 
