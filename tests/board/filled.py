@@ -226,7 +226,7 @@ USUAL = (
     Entrant("people (3 judgements)", 93.5, kind="human", by="", parameters="", days=120),
     Entrant("SmallTide", 79.5, days=60, by="Harbour University", parameters="30M"),
     Entrant("SmallTide+rules", 81.5, days=35, by="Harbour University", parameters="30M"),
-    Entrant("hidden name", 86.5, days=15, by="nobody knows", anonymous=True),
+    Entrant("hidden name", 86.5, days=15, by="no one knows", anonymous=True),
     Entrant("later version", None, days=3, by="Harbour University"),
 )  # fmt: skip
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+
+import pytest
+from tests.contracts.test_page_languages import ALLOWED, check_words
 
 from nikawa.board.records import Withheld
-from nikawa.board.rendering import PAGES
 from nikawa.board.words import page_messages
 from nikawa.serve.languages import LANGUAGES
 
-SOURCE = Path(PAGES).parent
+FORMATS = {"HTML"}
+"""Names that are the same in each language."""
 
 
 def test_messages_have_the_same_keys_and_values_in_all_languages() -> None:
@@ -27,3 +29,14 @@ def test_every_reason_has_its_sentence() -> None:
         assert {f"reason_{reason}", f"short_{reason}", f"compare_{reason}"} <= set(
             page_messages("en")
         )
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_messages_are_in_their_language(language: str) -> None:
+    faults = [
+        fault
+        for key, text in page_messages(language).items()
+        for fault in check_words(language, key, text)
+        if not any(f"'{word}' is English" in fault for word in FORMATS | ALLOWED)
+    ]
+    assert faults == []

@@ -68,7 +68,7 @@ def test_what_is_private_is_in_no_file(exported: Path) -> None:
             data = path.read_bytes()
             assert b"private system" not in data, path
             assert b"hidden name" not in data, path
-            assert b"nobody knows" not in data, path
+            assert b"no one knows" not in data, path
 
 
 def test_an_earlier_export_is_replaced(tmp_path: Path) -> None:

@@ -132,10 +132,10 @@ def test_what_is_private_is_nowhere(here: Served) -> None:
     paths += [f"/s/{IDS[name]}" for name in IDS if name != PRIVATE.name]
     for path in paths:
         text = here.client.get(path).text
-        for secret in ("a private system", "hidden name", "nobody knows", "sub000000"):
+        for secret in ("a private system", "hidden name", "no one knows", "sub000000"):
             assert secret not in text, (path, secret)
     assert here.client.get(f"/s/{IDS[PRIVATE.name]}").status_code == 404
-    assert here.client.get("/s/unknown").text == here.client.get("/s/nobody").text
+    assert here.client.get("/s/unknown").text == here.client.get("/s/no one").text
 
 
 def test_a_withdrawn_system_keeps_its_address_and_nothing_else(here: Served) -> None:

@@ -1,4 +1,4 @@
-"""The addresses that pages link to: paths of a server, or files of a static export beside each other."""
+"""The addresses that pages link to: paths of a server, or files of a static export."""
 
 from __future__ import annotations
 

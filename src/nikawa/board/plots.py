@@ -41,7 +41,7 @@ class HistorySize:
     width: float
     height: float
     most_names: int
-    """Records that have their names beside them: the latest ones."""
+    """Records that have their names next to them: the latest ones."""
     name_pixels: float
     most_dates: int
 
@@ -320,7 +320,7 @@ def _name_records(
     size: HistorySize,
     taken: Sequence[tuple[float, float]],
 ) -> Iterator[str]:
-    """Names beside the records, clear of points, steps and whatever else is there."""
+    """Names next to the records, clear of points, steps and whatever else is there."""
 
     def spot(point: HistoryPoint) -> tuple[float, float]:
         value = cast(float, in_percent(point.score, point.score.value))

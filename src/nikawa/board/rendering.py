@@ -78,7 +78,7 @@ class PageContext:
 
     @property
     def gap(self) -> str:
-        """What stands between two sentences."""
+        """What separates two sentences."""
         return "" if self.language == "ja" else " "
 
     def say(self, key: str, **values: Any) -> str:
@@ -86,7 +86,7 @@ class PageContext:
         return say(self.language, key, values)
 
     def name(self, entry: EntryView) -> str:
-        """The name of a system, or what stands for it while it is anonymous."""
+        """The name of a system, or its label while it is anonymous."""
         return entry.name or self.say("anonymous", id=entry.id[:4])
 
     def address(self, path: str) -> str:
@@ -451,7 +451,7 @@ def format_deviation(score: ScoreView, digits: int) -> str:
 
 
 def format_interval(score: ScoreView, digits: int) -> str:
-    """The interval of a score as pages show it; a minus stands clear of the dash."""
+    """The interval of a score as pages show it; a minus is clear of the dash."""
     low, high = in_percent(score, score.low), in_percent(score, score.high)
     if low is None or high is None:
         return ""

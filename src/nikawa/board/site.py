@@ -83,7 +83,7 @@ class PageCache:
         return key in self._kept
 
     async def get(self, key: tuple[str, ...], make: Callable[[], bytes]) -> KeptPage:
-        """The response of a key; whoever asks while it is being made waits for it."""
+        """The response of a key; a request that comes while it is being made waits for it."""
         from starlette.concurrency import run_in_threadpool
 
         if key in self._kept:
@@ -96,7 +96,7 @@ class PageCache:
             page = await run_in_threadpool(keep_page, make)
         except BaseException as problem:
             future.set_exception(problem)
-            future.exception()  # nobody may have waited
+            future.exception()  # no request may have waited
             raise
         else:
             future.set_result(page)

@@ -1,7 +1,7 @@
 """What a visitor may see, as typed values: pages, JSON, CSV and the static export are all made from a `BoardView`.
 
-A view holds only what `reveal` shows: rounded values, coarse p, no true score, no system that is private. Whoever renders
-a view can therefore show all of it. Scores are in the unit of the task's official scorer; pages print percent.
+A view holds only what `reveal` shows: rounded values, coarse p, no true score, no system that is private. A page can therefore
+show all of a view. Scores are in the unit of the task's official scorer; pages print percent.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class RankView(Record, frozen=True, kw_only=True):
     rank: int
     """1 + the number of systems that are significantly better."""
     letters: str = ""
-    """Systems that share a letter cannot be told apart."""
+    """Systems that share a letter do not differ significantly."""
 
 
 class EntryView(Record, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class EntryView(Record, frozen=True, kw_only=True):
     ranks: tuple[RankView, ...] = ()
 
     def score(self, task: str, split: str, metric: str, where: str = "") -> ScoreView | None:
-        """A score of the system, None where there is none."""
+        """A score of the system, None where it is missing."""
         wanted = (task, split, metric, where)
         for score in self.scores:
             if (score.task, score.split, score.metric, score.where) == wanted:
@@ -258,7 +258,7 @@ class OverviewRow(Record, frozen=True, kw_only=True):
 
 
 SORTS = ("rank", "name", "parameters", "date")
-"""What a table can be sorted by, beside its metrics."""
+"""What a table can be sorted by, in addition to its metrics."""
 
 
 def describe_metrics(names: Iterable[str]) -> tuple[MetricView, ...]:
@@ -306,7 +306,7 @@ def split_letters(letters: str) -> set[str]:
 def view_comparison(
     a: ScoreView, b: ScoreView, shown: ShownComparison | None, reason: str
 ) -> ComparisonView:
-    """A comparison of two main scores as pages show it; `reason` is why there is none."""
+    """A comparison of two main scores as pages show it; `reason` is why it is missing."""
     view = ComparisonView(task=a.task, split=a.split, metric=a.metric, a=a, b=b, reason=reason)
     if shown is None or shown.difference is None:
         return replace(view, reason=(shown.reason if shown else None) or reason)
@@ -464,7 +464,7 @@ def _mean(cells: Sequence[tuple[ScoreView | None, RankView | None]]) -> float | 
 
 
 def parse_parameters(text: str) -> float | None:
-    """The number in a count of parameters, None where there is none.
+    """The number in a count of parameters, None where it is missing.
 
     >>> parse_parameters("110M"), parse_parameters("1.3 B"), parse_parameters("7,000"), parse_parameters("unknown")
     (110000000.0, 1300000000.0, 7000.0, None)

@@ -153,8 +153,8 @@ def assemble_app(
 ) -> SecurityHeaders:
     """The ASGI application of a site: its routes, static files, `/alive`, and what becomes of a request that fails.
 
-    `trusted` are the web servers in front whose word about a client is taken, `hosts` names that the server is known by beside
-    that of `address`.
+    `trusted` are the web servers in front whose word about a client is taken, `hosts` names that the server is known by in
+    addition to that of `address`.
     """
     try:
         from starlette.applications import Starlette
