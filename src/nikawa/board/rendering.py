@@ -435,7 +435,8 @@ def format_signed(value: float, digits: int) -> str:
     >>> format_signed(-3.5, 1), format_signed(0.25, 2)
     ('−3.5', '+0.25')
     """
-    return f"{value:+.{digits}f}".replace("-", "−")
+    shown = round(value, digits)
+    return f"{shown:+.{digits}f}".replace("-", "−") if shown else f"{0:.{digits}f}"
 
 
 def format_number(score: ScoreView, digits: int) -> str:
@@ -447,7 +448,7 @@ def format_number(score: ScoreView, digits: int) -> str:
 def format_deviation(score: ScoreView, digits: int) -> str:
     """The standard deviation over seeds as pages show it."""
     value = in_percent(score, score.sd)
-    return "" if value is None else f"{value:.{max(1, digits)}f}"
+    return "" if value is None else f"{value:.{max(count_decimals(value), digits)}f}"
 
 
 def format_interval(score: ScoreView, digits: int) -> str:

@@ -280,17 +280,21 @@ def rank_systems(
 ) -> dict[str, int]:
     """The rank of each system: 1 + the number of systems that are significantly better than it.
 
-    A system is significantly better than another if its value is better and they share no letter.
+    A system is significantly better than another if its value is better and they share no letter. No system ranks before one with a
+    better value, which could happen where its own interval is wide.
 
     >>> rank_systems({"a": 90.0, "b": 88.0, "c": 85.0}, {"a": "a", "b": "ab", "c": "b"})
     {'a': 1, 'b': 1, 'c': 2}
+    >>> rank_systems({"a": 90.0, "b": 88.0, "c": 85.0}, {"a": "a", "b": "b", "c": "ab"})
+    {'a': 1, 'b': 2, 'c': 2}
     """
     sign = 1 if better == "higher" else -1
     groups = {one: split_letters(letters.get(one, "")) for one in values}
-    ranks = {}
-    for one, value in values.items():
+    ranks = dict.fromkeys(values, 1)
+    for one, value in sorted(values.items(), key=lambda item: -sign * item[1]):
         ahead = [other for other, rival in values.items() if sign * (rival - value) > 0]
-        ranks[one] = 1 + sum(not groups[one] & groups[other] for other in ahead)
+        better = sum(not groups[one] & groups[other] for other in ahead)
+        ranks[one] = max([1 + better, *(ranks[other] for other in ahead)])
     return ranks
 
 
