@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nikawa.api import score_many as score_many
     from nikawa.api import score_versions as score_versions
     from nikawa.api import split as split
+    from nikawa.api import submit as submit
     from nikawa.api import tag as tag
     from nikawa.errors import BadInput as BadInput
     from nikawa.errors import NikawaError as NikawaError
@@ -78,6 +79,7 @@ _FUNCTIONS = (
     "score_many",
     "score_versions",
     "split",
+    "submit",
     "tag",
 )
 _RECORDS = (

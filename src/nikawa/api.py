@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nikawa.analysis.job import AnalysisOptions
     from nikawa.analysis.memory.job import MemoryOptions, MemoryReport
     from nikawa.analysis.results import Analyses
+    from nikawa.board.client import SubmitOptions, SubmitReport
     from nikawa.checks.hide_job import HideOptions, HideReport
     from nikawa.cleaning.job import CleanOptions, CleanReport
     from nikawa.cleaning.toxicity import Scorer as ToxicityScorer
@@ -1537,6 +1538,46 @@ def report(
     with open_call("report", ReportOptions, options):
         chosen = set_options(options, ReportOptions, title=title, data=data, overwrite=overwrite)
         return report(list_run_folders(runs), to_path(out), chosen)
+
+
+@check_arguments
+def submit(
+    url: str,
+    answers: Any,
+    *,
+    token: str | None = None,
+    name: str | None = None,
+    system: str | None = None,
+    task: str | None = None,
+    split: str | None = None,
+    wait: bool | None = None,
+    options: SubmitOptions | None = None,
+) -> SubmitReport:
+    """Submit answers to the leaderboard at an address (`nikawa board`), as one submission; several seeds are one.
+
+    `answers` is the result of `run`, or what `score` takes: a path, a mapping from id to answer, a table, a list of predictions; a
+    list of paths for several seeds. `token` is a token of your account; by default the environment variable
+    `NIKAWA_BOARD_TOKEN`. `name` names a new system (default: the model of the runs), `system` is one that you have. With `wait=True`,
+    the field `state` of the result has the scores. The same answers for the same system again count once.
+
+    >>> submit("https://board.example", "answers.jsonl", token="a b")
+    Traceback (most recent call last):
+    nikawa.errors.BadInput: the token contains characters that no token has; copy it again from the page My systems
+    """
+    from nikawa.board.client import SubmitOptions, read_token, submit
+    from nikawa.runs.job import RunReport
+
+    with open_call("submit", SubmitOptions, options) as files:
+        chosen = set_options(
+            options, SubmitOptions, name=name, system=system, task=task, split=split, wait=wait
+        )
+        if isinstance(answers, RunReport):
+            paths = [Path(folder) for folder in list_run_folders(answers)]
+        elif isinstance(answers, list | tuple) and all(isinstance(a, str | Path) for a in answers):
+            paths = [to_path(one) for one in answers]
+        else:
+            paths = [files.answers(answers)]
+        return submit(url, paths, token=read_token(token), options=chosen)
 
 
 @check_arguments

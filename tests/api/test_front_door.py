@@ -34,6 +34,7 @@ FUNCTIONS = {
     "score_many",
     "score_versions",
     "split",
+    "submit",
     "tag",
 }
 RECORDS = {

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from tests.board.conftest import BoardUnderTest, HiddenData, MakeBoard
 from tests.browser.conftest import Listening
 
-from nikawa import api
+import nikawa as nk
 from nikawa.board.accounts import make_token, set_account_state
 from nikawa.board.app import create_app
 from nikawa.board.client import SubmitOptions, submit
@@ -292,11 +292,11 @@ def test_the_client_sends_a_run_once(
     programs: Programs, listening: Listening, hidden_data: HiddenData, tmp_path: Path
 ) -> None:
     under, token = programs.under, programs.token()
-    api.run(["char-linear"], tasks=[str(hidden_data.folder)], seeds=2, out=tmp_path / "runs")
+    runs = nk.run(["char-linear"], tasks=[str(hidden_data.folder)], seeds=2, out=tmp_path / "runs")
     options = SubmitOptions(parameters="2k")
     report = submit(listening.address, [tmp_path / "runs"], token=token, options=options)
     assert (report.files, report.is_duplicate) == (2, False)
-    again = submit(listening.address, [tmp_path / "runs"], token=token, options=options)
+    again = nk.submit(listening.address, runs, token=token, options=options)
     assert (again.submission, again.is_duplicate) == (report.submission, True)
     assert again.remaining[0].today == 2
     under.queue.run_once()
