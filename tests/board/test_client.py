@@ -228,6 +228,12 @@ def test_what_the_board_refuses_is_one_line(board: FakeBoard, answer: Answer, me
     assert TOKEN not in str(problem.value)
 
 
+def test_a_port_where_nothing_listens(board: FakeBoard) -> None:
+    board.close()
+    with pytest.raises(BadInput, match=r"no server answers at http://127\.0\.0\.1"):
+        client_of(board).info()
+
+
 def test_a_host_that_does_not_exist() -> None:
     client = BoardClient("http://board.invalid", TOKEN, sleep=lambda _seconds: None)
     with pytest.raises(BadInput, match=r"there is no host 'board\.invalid'"):

@@ -57,7 +57,10 @@ def check_answers(
     answers = source.match(examples)
     if answers.refusal is not None:
         raise answers.refusal
-    refuse_gaps(MatchedAnswers(split, "", tuple(examples), answers), task, False, path)
+    try:
+        refuse_gaps(MatchedAnswers(split, "", tuple(examples), answers), task, False, path)
+    except MissingAnswers as problem:  # a board scores no parts
+        raise problem.with_cure("add the missing answers") from None
     predictions = [answers.predictions[example.id] for example in examples]
     plain = sorted((p.example, msgspec.json.encode((p.answer, p.scores))) for p in predictions)
     state = sha256()

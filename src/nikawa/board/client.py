@@ -137,6 +137,7 @@ class BoardClient:
             what = "the token contains characters that no token has"
             raise BadInput(what, cure="copy it again from the page My systems")
         self._opener = urllib.request.build_opener(_NoRedirects)
+        self._has_answered = False
 
     def info(self) -> BoardInfo:
         """What the board is: its tasks, limits and dates."""
@@ -231,6 +232,7 @@ class BoardClient:
         )
         try:
             with self._opener.open(request, timeout=TIMEOUT) as response:
+                self._has_answered = True
                 return self._decode(response.read(MAX_RESPONSE_BYTES + 1), kind)
         except urllib.error.HTTPError as problem:
             with problem:
@@ -253,6 +255,7 @@ class BoardClient:
 
     def _explain(self, problem: urllib.error.HTTPError, file: Path | None) -> Exception:
         """The error for a status that is not 200."""
+        self._has_answered = True
         status = problem.code
         if 300 <= status < 400:
             target = urlsplit(problem.headers.get("Location", ""))
@@ -290,10 +293,14 @@ class BoardClient:
         if isinstance(reason, ssl.SSLError) and "WRONG_VERSION_NUMBER" in str(reason):
             what = f"{self.url} does not use TLS"
             return BadInput(what, cure="pass the address with http://, if the board has no TLS")
+        if isinstance(reason, ConnectionRefusedError) and not self._has_answered:
+            cure = "check the address, and that the board is served"
+            return BadInput(f"no server answers at {self.url}", cure=cure)
         if isinstance(reason, socket.gaierror):
             host = urlsplit(self.url).hostname
             return BadInput(f"there is no host {host!r}", cure="check the address of the board")
-        return _Lost(clip(str(reason) or type(reason).__name__, MAX_SERVER_WORDS_CHARS), 0.0)
+        words = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+        return _Lost(clip(words, MAX_SERVER_WORDS_CHARS), 0.0)
 
 
 class _Refused(msgspec.Struct, frozen=True):

@@ -55,7 +55,7 @@ class FlagRow(NamedTuple):
     at: float
     submission: str
     system: str
-    account: str | None
+    account: str
 
 
 class AccountRow(NamedTuple):
@@ -129,7 +129,7 @@ def read_dashboard(db: Connection, board: Board, before: int | None, now: float)
                 parts=list_parts(one),
                 state=one.state,
                 problem=one.problem,
-                flags=list(dict.fromkeys(flag.kind for flag in one.flags)),
+                flags=list(dict.fromkeys(flag.kind for flag in one.flags if one.account)),
             )
         )
     accounts = list(_describe_accounts(db, people))
@@ -190,6 +190,8 @@ def _describe_flags(db: Connection, names: Mapping[str, str]) -> Iterator[FlagRo
             submission,
         )
         system, account = row or ("", None)
+        if account is None:  # a baseline may well answer one label
+            continue
         yield FlagRow(
             seq=seq,
             kind=flag.kind,
@@ -197,7 +199,7 @@ def _describe_flags(db: Connection, names: Mapping[str, str]) -> Iterator[FlagRo
             at=flag.at,
             submission=submission,
             system=str(system),
-            account=None if account is None else names.get(account, account),
+            account=names.get(account, account),
         )
 
 

@@ -225,7 +225,7 @@ class OwnerRoutes:
 def _describe_flag(words: Mapping[str, str], flag: FlagRow) -> dict[str, Any]:
     meaning = fill_message(words, f"flag_{flag.kind}_means", dict(flag.detail))
     title = words.get(f"flag_{flag.kind}", flag.kind)
-    return {**flag._asdict(), "title": title, "meaning": meaning, "account": flag.account or ""}
+    return {**flag._asdict(), "title": title, "meaning": meaning}
 
 
 def _describe_leak(
@@ -237,7 +237,7 @@ def _describe_leak(
         "account": None if leak.account is None else names.get(leak.account, leak.account),
         "is_first": is_first,
         "bits": f"{leak.bits:,.1f}",
-        "share": f"{100 * leak.share:.2g}%",
+        "share": f"{100 * leak.share:.1f}%",
         "share_value": f"{leak.share:.4f}",
         "start": f"{100 * start:.1f}%",
         "guess": f"{100 * leak.accuracy:.1f}%",

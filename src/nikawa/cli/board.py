@@ -16,9 +16,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa.cli.terminal.options import Json, Overwrite, Port, Quiet, complete_from
-from nikawa.cli.terminal.output import echo, format_count, print_json, print_table, status
+from nikawa.cli.terminal.output import (
+    echo,
+    format_count,
+    format_interval,
+    format_number,
+    print_json,
+    print_table,
+    progress_bar,
+    status,
+)
 
 if TYPE_CHECKING:
+    from nikawa.board.client import SubmitReport
     from nikawa.board.job import NewBoardReport
     from nikawa.board.serving import ServeOptions
 
@@ -57,6 +67,9 @@ def register(app: typer.Typer) -> None:
     verb.command("enter", epilog=f"{start} enter my-board runs/mine-label--majority--*")(enter)
     verb.command("backup", epilog=f"{start} backup my-board --out my-board.tar.zst")(backup)
     verb.command("export", epilog=f"{start} export my-board --out board.csv")(export)
+    verb.command(
+        "submit", epilog=f"{start} submit https://board.example runs --name MyModel --wait"
+    )(submit)
     verb.command("demo", epilog=f"{start} demo")(demo)
     app.add_typer(verb, name="board", rich_help_panel=PANEL)
 
@@ -509,3 +522,153 @@ def demo(
     if start:
         serve_pages(board, ServeOptions("127.0.0.1", port), json, quiet, made)
     return None
+
+
+def submit(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address of the board.")],
+    answers: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="ANSWERS…",
+            help="Folders of nikawa run, or files of answers: one per task, split and seed.",
+        ),
+    ],
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="A token of your account, from the page My systems.",
+            envvar="NIKAWA_BOARD_TOKEN",
+            show_envvar=True,
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="The name of the system; default: the model of the runs.")
+    ] = "",
+    system: Annotated[
+        str,
+        typer.Option(
+            help="A system that you have, by its id or name: this is another result of it.",
+            show_default=False,
+        ),
+    ] = "",
+    task: Annotated[
+        str, typer.Option(help="The task; default: found by the ids.", show_default=False)
+    ] = "",
+    split: Annotated[
+        str, typer.Option(help="The split; default: found by the ids.", show_default=False)
+    ] = "",
+    description: Annotated[str, typer.Option(help="Markdown for the page of the system.")] = "",
+    link: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TITLE=ADDRESS", help="A link to code, paper or model; may be repeated."
+        ),
+    ] = None,
+    licence: Annotated[str, typer.Option(help="The licence of the model.")] = "",
+    parameters: Annotated[str, typer.Option(help="How many parameters, such as 110M.")] = "",
+    training_data: Annotated[str, typer.Option(help="The data it was trained on.")] = "",
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Hide your name until the board reveals names.")
+    ] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Do not show it on the board yet.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the result and print it.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Submit answers to a board, straight from a run; several seeds are one submission.
+
+    Each file is checked first, and an error in one counts nothing. The same command again counts nothing either:
+    after a lost connection, repeat it.
+    """
+    from nikawa.board.client import SubmitOptions, read_token, sends_in_clear
+    from nikawa.board.client import submit as run
+
+    if sends_in_clear(url):
+        echo(f"warning: {url} is not encrypted; others can read the token on its way", err=True)
+    options = SubmitOptions(
+        name=name,
+        system=system,
+        task=task,
+        split=split,
+        description=description,
+        links=tuple(link or ()),
+        licence=licence,
+        parameters=parameters,
+        training_data=training_data,
+        anonymous=anonymous,
+        publish=not private,
+        wait=wait,
+    )
+
+    def warn(reason: str) -> None:
+        if not quiet:
+            echo(f"{reason}; trying again", err=True)
+
+    with progress_bar("submitting", quiet or json) as bar:
+        report = run(
+            url,
+            answers,
+            token=read_token(token),
+            options=options,
+            on_progress=bar.update_stage,
+            on_retry=warn,
+        )
+    if json:
+        print_json(report)
+    elif not quiet:
+        show_submission(report)
+    if report.state is not None and report.state.state == "failed":
+        raise typer.Exit(1)
+
+
+def show_submission(report: SubmitReport) -> None:
+    """Print what became of a submission."""
+    if report.is_duplicate:
+        echo(f"These answers are submission {report.submission} already; nothing was counted again")
+    else:
+        files = format_count(report.files, "file")
+        echo(f"Submission {report.submission} with {files}; its system is {report.system}")
+    for left in report.remaining:
+        words = [
+            f"{number:,} {when}"
+            for number, when in ((left.today, "today"), (left.in_all, "in all"))
+            if number is not None
+        ]
+        if words:
+            echo(f"Submissions left to {left.task}: {', '.join(words)}")
+    state = report.state
+    if state is None:
+        echo(f"See {report.address} and {report.own_address}")
+        return
+    if state.state == "failed":
+        echo(f"It could not be scored: {state.message}")
+    elif state.state != "scored":
+        echo(f"The result appears on {state.expected}; see {report.own_address}")
+    else:
+        rows = [
+            (
+                one.task,
+                one.split,
+                one.metric,
+                format_number(one.value, 2) if one.value is not None else REASONS[one.reason],
+                format_interval(one.low, one.high, 2),
+                format_number(one.sd, 2),
+            )
+            for one in state.scores
+            if not one.where
+        ]
+        print_table(("task", "split", "metric", "score", "95% interval", "sd"), rows)
+        echo(f"Its page: {report.address}")
+
+
+REASONS = {
+    "no-better": "not above your best by more than the noise",
+    "too-few": "too few items",
+    "not-yet": "shown after the closing date",
+    "undefined": "undefined",
+    "hidden": "not shown",
+}
+"""Why a score is not shown, by its code."""
