@@ -12,6 +12,7 @@ from nikawa.board.store import (
     read_true_scores,
 )
 from nikawa.board.submissions import count_allowance
+from nikawa.board.wire import HelperGone, HelperUnreachable
 from nikawa.errors import BadInput
 from nikawa.scoring.score import ScoreOptions, score
 from nikawa.serve.errors import Refused
@@ -187,19 +188,24 @@ def test_systems_that_cannot_be_told_apart_share_a_letter(make_board: MakeBoard)
 
 
 def test_a_submission_that_ends_the_scorer_again_and_again_fails(make_board: MakeBoard) -> None:
-    from nikawa.board.wire import HelperGone
-
     here = make_board()
     submission = here.submit(here.answers(100))
 
     def crash(*_: object) -> None:
         raise HelperGone("gone")
 
-    ask, here.queue.scorer.ask = here.queue.scorer.ask, crash  # type: ignore[method-assign, assignment]
-    for _ in range(3):
+    ask = here.queue.scorer.ask
+
+    def be_away(*_: object) -> None:
+        raise HelperUnreachable("away")
+
+    for gone in (be_away, be_away, be_away, be_away, crash, crash):
+        here.queue.scorer.ask = gone  # type: ignore[method-assign, assignment]
         with pytest.raises(HelperGone):
             here.queue.run_once()
-    here.queue.run_once()
+        assert here.find(submission).state == "scoring"
+    with pytest.raises(HelperGone):
+        here.queue.run_once()
     here.queue.scorer.ask = ask  # type: ignore[method-assign]
     assert here.find(submission).state == "failed"
     other = here.submit(here.answers(101))

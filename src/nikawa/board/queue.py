@@ -66,7 +66,7 @@ from nikawa.board.submissions import (
     remove_orphans,
     remove_stale_uploads,
 )
-from nikawa.board.wire import Helper, HelperFailed, HelperGone, Message
+from nikawa.board.wire import Helper, HelperFailed, HelperGone, HelperUnreachable, Message
 from nikawa.metrics import metrics
 from nikawa.records import Unit
 from nikawa.serve.audit import add_audit
@@ -78,7 +78,7 @@ IDLE_SECONDS = 1.0
 """Between two looks at an empty queue; a submission wakes it at once."""
 MAX_ATTEMPTS = 3
 """A submission that ends the scorer so often has failed."""
-RETRY_SECONDS = (1.0, 5.0, 30.0)
+RETRY_SECONDS = (1.0, 2.0, 5.0)
 """Waits after the scorer could not be reached."""
 NEVER = 1e12
 """The tick of what is never shown; a moment that all databases can store."""
@@ -189,17 +189,18 @@ class ScoringQueue:
     # One submission
 
     def _score_or_fail(self, submission: Submission) -> None:
-        attempts = self.store.write(_begin, submission.id)
-        if attempts > MAX_ATTEMPTS:
-            self.store.write(_fail, submission, FAILED_TOO_OFTEN, self.clock())
-            return
+        self.store.write(_begin, submission.id)
         try:
             self.score_submission(submission)
         except HelperFailed as problem:
             self.store.write(_fail, submission, str(problem), self.clock())
+        except HelperUnreachable:  # nothing was tried
+            raise
         except HelperGone:
             if self._is_stopping:
-                self.store.write(_put_back, submission.id)
+                raise
+            if self.store.write(_count_attempt, submission.id) >= MAX_ATTEMPTS:
+                self.store.write(_fail, submission, FAILED_TOO_OFTEN, self.clock())
             raise
 
     def score_submission(self, submission: Submission) -> None:
@@ -568,16 +569,14 @@ def _save_comparisons(
         )
 
 
-def _begin(db: Connection, id: str) -> int:
-    db.execute("UPDATE submissions SET state = 'scoring', attempts = attempts + 1 WHERE id = ?", id)
+def _begin(db: Connection, id: str) -> None:
+    db.execute("UPDATE submissions SET state = 'scoring' WHERE id = ?", id)
+
+
+def _count_attempt(db: Connection, id: str) -> int:
+    """Count that the scorer ended on a submission; how often it did."""
+    db.execute("UPDATE submissions SET attempts = attempts + 1 WHERE id = ?", id)
     return int(db.required("SELECT attempts FROM submissions WHERE id = ?", id)[0])
-
-
-def _put_back(db: Connection, id: str) -> None:
-    """The server stops: the attempt does not count."""
-    db.execute(
-        "UPDATE submissions SET state = 'received', attempts = attempts - 1 WHERE id = ?", id
-    )
 
 
 def _fail(db: Connection, submission: Submission, problem: str, now: float) -> None:

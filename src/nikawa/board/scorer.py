@@ -248,8 +248,6 @@ class Scorer:
 
     def answer(self, request: Message) -> Message:
         """Do a request in a child."""
-        if request.header.get("do") == "hello":
-            return Message({"sets": [list(name) for name in self.sets]})
         if request.header.get("do") == "labels":
             return self.compute(request.header, ())
         # seeds take time in turn

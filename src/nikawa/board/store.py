@@ -10,7 +10,7 @@ Columns whose names do not say what they hold:
     tokens.hash         the hash of a client's token; the token itself is not kept
     submissions.seq     the order of arrival
     submissions.key     what a client sends with a submission: sent twice, it counts once
-    submissions.attempts  how often scoring began; one that ends the scorer again and again fails
+    submissions.attempts  how often the scorer ended on it; one on which it ends again and again fails
     files.answers       the digest of the answers, whatever the form of the file
     finals.submission   the submission that an account chose for the final split of a task
     disclosures.bits    an upper bound of what was learned about the labels

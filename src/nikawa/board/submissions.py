@@ -112,6 +112,7 @@ def receive_file(
             stream.write(answer.blocks[0])
             stream.flush()
             os.fsync(stream.fileno())
+        _give_to_owner(folder, board.submissions)
         sync_folder(folder)
         sync_folder(board.submissions)
     except BaseException:
@@ -136,6 +137,14 @@ def receive_file(
         form=checked.form,
         unreadable=checked.unreadable,
     )
+
+
+def _give_to_owner(folder: Path, parent: Path) -> None:
+    """Give a folder that root made to the system user of the server, to whom the folder above belongs."""
+    if os.geteuid() == 0:
+        owner = parent.stat()
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def _create_private(path: Path) -> Any:

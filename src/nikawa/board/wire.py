@@ -44,7 +44,11 @@ class HelperFailed(NikawaError):
 
 
 class HelperGone(NikawaError):
-    """The helper has ended; another one may do it."""
+    """The helper ended while it did what it was asked for; another one may do it."""
+
+
+class HelperUnreachable(HelperGone):
+    """No helper answers, so nothing was asked."""
 
 
 def send_message(to: socket.socket, message: Message) -> None:
@@ -257,21 +261,41 @@ class Helper:
         Raises `HelperFailed` for a fault of the request, and `HelperGone` where the helper cannot be reached.
         """
         with self._lock:
+            answer = self._ask(request, timeout)
+        if fault := answer.header.get("fault"):
+            raise HelperFailed(str(fault))
+        return answer
+
+    def _ask(self, request: Message, timeout: float | None) -> Message:
+        self._send(request, timeout)
+        assert self._socket is not None
+        try:
+            answer = receive_message(self._socket)
+        except (OSError, HelperGone) as problem:
+            self._hang_up()
+            raise HelperGone(f"the helper does not answer: {problem}") from problem
+        if answer is None:
+            self._hang_up()
+            raise HelperGone("the helper has ended")
+        return answer
+
+    def _send(self, request: Message, timeout: float | None) -> None:
+        """Send a request, over a new connection where the old one is lost."""
+        for is_last in (self._socket is None, True):
             try:
                 if self._socket is None:
                     self._socket = self._connect()
                 self._socket.settimeout(timeout)
                 send_message(self._socket, request)
-                answer = receive_message(self._socket)
-            except (OSError, HelperGone) as problem:
+            except OSError as problem:
                 self._hang_up()
-                raise HelperGone(f"the helper does not answer: {problem}") from problem
-            if answer is None:
+                if is_last:
+                    raise HelperUnreachable(f"the helper does not answer: {problem}") from problem
+            except HelperGone as problem:
                 self._hang_up()
-                raise HelperGone("the helper has ended")
-        if fault := answer.header.get("fault"):
-            raise HelperFailed(str(fault))
-        return answer
+                raise HelperUnreachable(str(problem)) from problem
+            else:
+                return
 
     def _hang_up(self) -> None:
         if self._socket is not None:

@@ -229,7 +229,7 @@ def scorer(
 
     if not quiet:
         echo(f"scoring for {board} at {socket}; press Ctrl+C to stop", err=True)
-    listen(open_board(board), socket, group)
+    listen(open_board(board, with_secret=False), socket, group)
 
 
 def status_(
