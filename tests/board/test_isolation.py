@@ -247,8 +247,7 @@ def test_a_killed_scorer_is_started_again(make_sqlite_board: MakeBoard) -> None:
         assert score_once(scorer, here, 100) == 50.0
         scorer.process.kill()  # type: ignore[attr-defined]
         scorer.process.wait()  # type: ignore[attr-defined]
-        with pytest.raises(HelperGone):
-            score_once(scorer, here, 100)
+        # nothing was asked yet when the old connection turned out to be lost
         assert score_once(scorer, here, 150) == 75.0
         with pytest.raises(HelperFailed) as refused:
             scorer.ask(Message({"do": "read", "task": "tides", "split": "test"}))
