@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.cleaning import Settings, job, resume, shards
+from nikawa.cleaning import Settings, job, shards
 from nikawa.cleaning.job import CleanOptions, CleanReport, ReadOptions, clean
 from nikawa.cleaning.toxicity import command_scorer
 from nikawa.errors import BadInput
@@ -27,9 +27,7 @@ FILES = 4
 def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Shards in the current folder, each with sentences of the others; the second one is empty."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shards, "CHUNK_CHARS", 300)
     monkeypatch.setattr(job, "CHUNK_CHARS", 300)
-    monkeypatch.setattr(resume, "CHUNK_CHARS", 300)
     paths = [Path(f"part-{number}.txt") for number in range(FILES)]
     for number, path in enumerate(paths):
         lines = [

@@ -9,7 +9,7 @@ together in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -152,7 +152,7 @@ def clean(
         ]
         output = Output()
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
-        results = map_in_order(work, by_characters(documents, CHUNK_CHARS), place)
+        results = map_in_order(work, cut_chunks(documents), place)
         for result in run_late_steps(results, steps, settings, scorer, place):
             output.add_result(result)
             for stream, lines in zip(streams, (result.kept, result.removed or []), strict=False):
@@ -265,6 +265,11 @@ class ChunkResult:
             stays = [not why for why in reasons]
             values, bands = self.signatures
             self.signatures = Signatures(values[stays], bands[stays])
+
+
+def cut_chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The documents in chunks, by their content alone."""
+    return by_characters(documents, CHUNK_CHARS)
 
 
 def clean_chunk(

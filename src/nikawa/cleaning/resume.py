@@ -17,11 +17,11 @@ from nikawa.cleaning import Settings, Step
 from nikawa.cleaning.documents import SourceFile, read_selected
 from nikawa.cleaning.engine import StepCount
 from nikawa.cleaning.job import (
-    CHUNK_CHARS,
     CleanOptions,
     CleanReport,
     OnProgress,
     Output,
+    cut_chunks,
     run_late_steps,
 )
 from nikawa.cleaning.shards import CHUNK_LINES, Chunk, clean_or_remember, describe_settings
@@ -29,7 +29,6 @@ from nikawa.cleaning.toxicity import Scorer
 from nikawa.errors import BadInput
 from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import map_in_order
-from nikawa.io.chunks import by_characters
 from nikawa.io.growing import GrowingFiles, discard_growing, grow_files
 from nikawa.io.json import encode_json
 from nikawa.records import Record
@@ -138,7 +137,7 @@ class _Reader:
         output, digest = self.output, blake2b(digest_size=16)
         selected = read_selected(self.files, self.options.reading, output.count_unselected)
         number = 0
-        for documents in by_characters(output.count(selected), CHUNK_CHARS):
+        for documents in cut_chunks(output.count(selected)):
             digest.update(encode_json(documents))
             number += 1
             if self.state is not None and number <= self.state.chunks:

@@ -18,7 +18,6 @@ from nikawa.cleaning import Settings, Step
 from nikawa.cleaning.documents import Document, ReadOptions, SourceFile, read_selected
 from nikawa.cleaning.engine import StepCount, Tally
 from nikawa.cleaning.job import (
-    CHUNK_CHARS,
     ChunkResult,
     CleanOptions,
     CleanReport,
@@ -26,13 +25,13 @@ from nikawa.cleaning.job import (
     Output,
     Sentence,
     clean_chunk,
+    cut_chunks,
     run_late_steps,
 )
 from nikawa.cleaning.minhash import compute_signatures
 from nikawa.cleaning.toxicity import Scorer, describe_scorer
 from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import map_in_order
-from nikawa.io.chunks import by_characters
 from nikawa.io.remote import to_path
 from nikawa.io.shards import PlannedShard, ShardFolder, hash_file, name_shard, open_shards
 from nikawa.records import Record
@@ -169,7 +168,7 @@ class _ShardReader:
                 continue
             count = self.counts[shard]
             selected = read_selected([file], self.reading, count.count_unselected)
-            for documents in by_characters(count.count(selected), CHUNK_CHARS):
+            for documents in cut_chunks(count.count(selected)):
                 yield Chunk(shard, documents, [])
 
 

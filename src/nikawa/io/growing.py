@@ -202,7 +202,11 @@ def grow_files(
     with ExitStack() as stack:
         for path, growing in zip(paths, files.growing, strict=True):
             busy = BadInput("is written by another command", file=path, cure="wait until it ends")
-            stack.enter_context(lock_file(growing, busy=busy))
+            try:
+                stack.enter_context(lock_file(growing, busy=busy))
+            except OSError as problem:
+                problem.filename = str(path)
+                raise
         keep = False
         try:
             files.open(overwrite)
