@@ -124,8 +124,11 @@ class PrintableStream:
 
     @property
     def rich_proxied_file(self) -> Any:
-        """The stream for text that Rich has rendered."""
-        return getattr(self._stream, "rich_proxied_file", self._stream)
+        """The stream for text that Rich has rendered: the original one, however many proxies are around it."""
+        stream = self._stream
+        while (inner := getattr(stream, "rich_proxied_file", stream)) is not stream:
+            stream = inner
+        return stream
 
     def write(self, text: str) -> int:
         """Write a text with escapes; line feeds and tabs stay."""

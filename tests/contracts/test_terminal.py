@@ -326,6 +326,10 @@ def test_bars_on_a_terminal_show_text_as_text(monkeypatch: pytest.MonkeyPatch) -
     for text in ("[bold]tag[/bold]", "[blink]", "[bold]wait"):
         assert text in written, written
     assert f"c{SHOWN}" in re.sub(r"\s", "", written)
+    # what Rich itself writes reaches the terminal as it is: colours, and the cursor that moves back
+    assert "\x1b[" in written
+    assert "\\x1b[2K" not in written
+    assert "\\x1b[0m" not in written
 
 
 def test_the_traceback_of_a_bug_is_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
