@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.cli.terminal.app import build, find_requested_verb
+from nikawa.cli.terminal import app
+from nikawa.cli.terminal.app import build, find_requested_verb, make_interrupt_handler
 from nikawa.datasets.jamp.jamp import COLUMNS as JAMP
 
 
@@ -207,6 +208,19 @@ def test_any_terminal_is_survived(encoding: str) -> None:
     )
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
+
+
+def test_a_command_that_ends_is_not_interrupted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    handle = make_interrupt_handler()
+    with pytest.raises(KeyboardInterrupt):
+        handle(2, None)
+    handle(2, None)
+    assert ended == []
+    monkeypatch.setattr(app, "ENDING_SECONDS", -1.0)
+    handle(2, None)
+    assert ended == [130]
 
 
 def test_text_is_never_taken_for_markup_or_commands(nikawa: Nikawa, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache, wraps
@@ -262,6 +263,29 @@ def _root(
     """Declare the options that belong to no command."""
 
 
+ENDING_SECONDS = 5.0
+"""How long a command that was interrupted may take to end before another Ctrl-C ends it at once."""
+
+
+def make_interrupt_handler() -> Callable[[int, object], None]:
+    """Return what a command does on Ctrl-C: the first one raises KeyboardInterrupt.
+
+    While the command ends, it is not interrupted again: the processes that it started would stay. If it takes longer than
+    `ENDING_SECONDS`, the next Ctrl-C ends this process, and its children end with it.
+    """
+    first: list[float] = []
+
+    def handle(_number: int, _frame: object) -> None:
+        now = time.monotonic()
+        if not first:
+            first.append(now)
+            raise KeyboardInterrupt
+        if now > first[0] + ENDING_SECONDS:
+            os._exit(130)
+
+    return handle
+
+
 def main() -> None:
     """Run the command line; bad input never prints a traceback.
 
@@ -276,6 +300,8 @@ def main() -> None:
         signal, "SIGPIPE"
     ):  # exit quietly in `nikawa … | head`; a server must restore the signal handler
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored
+        signal.signal(signal.SIGINT, make_interrupt_handler())
     with printable_streams():
         _run_and_exit(sys.argv[1:])
 

@@ -27,7 +27,7 @@ from nikawa.printable import (
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import ProgressColumn
+    from rich.progress import Progress, ProgressColumn
     from rich.text import Text
 
     from nikawa.io.answers.base import ShownReading
@@ -266,15 +266,37 @@ def description_column() -> ProgressColumn:
     return DescriptionColumn()
 
 
+@cache
+def _progress_class() -> type[Progress]:
+    """Return the class of progress displays, created on first use because Rich is slow to import."""
+    from rich.progress import Progress, TimeRemainingColumn
+
+    class NotedProgress(Progress):
+        """Bars, and below them a note that has no bar of its own."""
+
+        note = ""
+
+        def show_note(self, note: str) -> None:
+            """Replace the note. It says how much time is left, so the bars stop saying it."""
+            self.note = note
+            self.columns = tuple(
+                column for column in self.columns if not isinstance(column, TimeRemainingColumn)
+            )
+
+        def get_renderables(self) -> Iterable[Any]:
+            yield from super().get_renderables()
+            if self.note:
+                line = show_text(self.note)
+                line.no_wrap, line.overflow = True, "ellipsis"
+                yield line
+
+    return NotedProgress
+
+
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Any]:
     """Show a progress display on stderr, only on a terminal; it disappears at the end."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
     columns = (
         description_column(),
@@ -283,7 +305,7 @@ def progress(quiet: bool = False) -> Iterator[Any]:
         TimeRemainingColumn(),
     )
     with (
-        Progress(
+        _progress_class()(
             *columns,
             console=console(stderr=True),
             transient=True,
