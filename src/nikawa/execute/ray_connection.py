@@ -48,7 +48,11 @@ def connect(address: str) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    chosen = address or os.environ.get("RAY_ADDRESS", "")
+    chosen = address
+    if chosen in ("", "auto"):
+        chosen = os.environ.get("RAY_ADDRESS", "auto")
+    if chosen == "auto":
+        chosen = find_cluster(ray) or address
     check_address(chosen)
     if chosen.startswith(LOOPBACK):
         # otherwise Ray takes this machine's address in the network, where such a cluster does not listen
@@ -67,6 +71,17 @@ def connect(address: str) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def find_cluster(ray: Any) -> str:
+    """The address of a cluster that a process of Ray on this machine belongs to; empty: there is none.
+
+    Ray itself would look for it at this machine's address in the network, for half a minute, also if it listens on 127.0.0.1 only.
+    """
+    services = ray._private.services
+    running = services.find_gcs_addresses()
+    latest = services.find_bootstrap_address(None)
+    return str(latest if latest in running else next(iter(sorted(running)), ""))
 
 
 def check_address(address: str) -> None:
