@@ -1,12 +1,13 @@
 """How far Nikawa goes: sentences a second of each stage on one core, growth with the number of sentences, and clusters.
 
-    python -m bench.scale [stages] [driver] [growth] [overhead] [nodes] [--sizes 10000,100000,1000000]
+    python -m bench.scale [stages] [driver] [growth] [overhead] [nodes] [memory] [--sizes 10000,100000,1000000]
 
 - `stages`: what one core does, in a process of its own for each stage.
 - `driver`: what the process that reads and writes does itself, while others work for it.
 - `growth`: CPU seconds and peak memory of cleaning, near-duplicates and pairing.
 - `overhead`: the same runs in a pool of two processes and on two nodes of a Ray cluster on this machine.
 - `nodes`: the same runs and the same cleaning on one node and on two, with one CPU each.
+- `memory`: the peak memory of the command and of each of two nodes, at growing sizes.
 
 The text is invented: Chinese characters at random with Japanese particles and endings. One sentence in twenty repeats an earlier
 one but for a letter.
@@ -28,7 +29,10 @@ from collections.abc import Callable
 from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.cluster.nodes import TestCluster
 
 STAGES = (
     "clean",
@@ -45,6 +49,9 @@ STAGES = (
     "run",
 )
 GROWING = ("clean", "near-duplicates", "pair")
+ON_NODES = ("clean", "near-duplicates", "tag", "generate")
+"""Stages whose memory on nodes is measured."""
+POLL_SECONDS = 0.1
 STAGE_SENTENCES = 100_000
 PARTICLES = ("は", "が", "を", "に", "で")
 ENDS = ("見た。", "行った。", "来なかった。", "言われた。", "だろう。")
@@ -104,6 +111,30 @@ def write_inference_data(folder: Path, sentences: list[str]) -> None:
     write_folder(made, folder / "mine")
     answers = (f'{{"id":"{n}","answer":"{LABELS[n % 2]}"}}\n' for n in range(len(sentences)))
     (folder / "answers.jsonl").write_text("".join(answers), "utf-8")
+
+
+def do_on_nodes(stage: str, folder: Path, address: str) -> None:
+    """Do a stage once, on the nodes of a cluster, from a file to a file."""
+    text, out = folder / "text.txt", folder / "out.jsonl"
+    where: Any = {"executor": "ray", "address": address}
+    if stage in ("clean", "near-duplicates"):
+        from nikawa.cleaning.job import CleanOptions, clean
+
+        steps = ("duplicates",) if stage == "near-duplicates" else None
+        clean([text], out, CleanOptions(steps=steps, **where))
+    elif stage == "tag":
+        from nikawa.tagging.job import TagOptions, tag
+
+        tag(str(folder / "records.jsonl"), options=TagOptions(out=out, **where))
+    elif stage == "generate":
+        from nikawa.generation.job import GenerateOptions, generate
+
+        with text.open("rb") as lines:
+            counts = {"": sum(1 for _ in lines)}
+        made = GenerateOptions(counts=counts, per="total", **where)
+        generate("comparative-ja", out.with_suffix(""), options=made)
+    else:
+        raise ValueError(stage)
 
 
 def do_stage(stage: str, folder: Path) -> None:
@@ -244,7 +275,9 @@ def bench_driver() -> None:
                     report_line(f"| {name} | {steps} | {each:.1f} |")
 
             measure("pool of two", workers=2)
-            with_cluster(2, lambda address: measure("two nodes", executor="ray", address=address))
+            with_cluster(
+                2, lambda cluster: measure("two nodes", executor="ray", address=cluster.address)
+            )
         finally:
             os.chdir(before)
 
@@ -278,6 +311,81 @@ def bench_finishing() -> None:
     report_line(f"Planning {len(seeds):,} runs: {count_cpu() - begin:.1f} s")
 
 
+def write_records(folder: Path) -> None:
+    """The sentences as records of a task of one text each, a line each."""
+    with (
+        (folder / "text.txt").open(encoding="utf-8") as lines,
+        (folder / "records.jsonl").open("w", encoding="utf-8") as out,
+    ):
+        for number, line in enumerate(lines):
+            label = LABELS[number % 3]
+            out.write(
+                f'{{"id":"{number}","inputs":{{"text":"{line.strip()}"}},"gold":{{"label":"{label}"}}}}\n'
+            )
+
+
+def bench_memory(sizes: list[int]) -> None:
+    """Peak memory of the command and of each node; each figure is of a cluster and a command that were started for it."""
+    report_line("\nPeak memory of a command and of two nodes with one CPU each, in MB\n")
+    report_line("| stage | sentences | command | first node | second node | s |")
+    report_line("|---|---|---|---|---|---|")
+    for stage in ON_NODES:
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as place:
+                folder = Path(place)
+                write_sentences(folder / "text.txt", size)
+                write_records(folder)
+                with_cluster(2, partial(measure_memory, stage, size, folder), warm=False)
+
+
+def measure_memory(stage: str, size: int, folder: Path, cluster: TestCluster) -> None:
+    """Do a stage on nodes in a process of its own, while this one looks at the memory of the nodes' processes."""
+    words = ("--do", stage, "--folder", str(folder), "--address", cluster.address)
+    begin = time.monotonic()
+    command = subprocess.Popen(
+        [sys.executable, "-m", "bench.scale", *words], stdout=subprocess.DEVNULL
+    )
+    peaks: dict[str, int] = defaultdict(int)
+    while command.poll() is None:
+        for name, bytes_now in weigh_processes(command.pid, cluster.folder).items():
+            peaks[name] = max(peaks[name], bytes_now)
+        time.sleep(POLL_SECONDS)
+    if command.returncode:
+        raise RuntimeError(f"{stage} ended with status {command.returncode}")
+    cells = [f"{peaks[name] // 2**20}" for name in sorted(peaks)]  # the command is the first
+    report_line(f"| {stage} | {size:,} | {' | '.join(cells)} | {time.monotonic() - begin:.0f} |")
+
+
+def weigh_processes(command: int, nodes: Path) -> dict[str, int]:
+    """The memory of the command, and by its folder of each node, without the object stores.
+
+    The processes of a node share the files that they map, such as libraries: those of the largest process count.
+    """
+    own: dict[str, int] = defaultdict(int)
+    shared: dict[str, int] = defaultdict(int)
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            name = "" if place.name == str(command) else find_node(place, nodes)
+            status = (place / "status").read_text("utf-8")
+        except (OSError, ValueError):  # it ended, or belongs to no node
+            continue
+        sizes = dict(line.split(":", 1) for line in status.splitlines())
+        if "RssAnon" in sizes:  # otherwise it ended just now
+            own[name] += int(sizes["RssAnon"].split()[0]) * 1024
+            shared[name] = max(shared[name], int(sizes["RssFile"].split()[0]) * 1024)
+    return {name: size + shared[name] for name, size in own.items()}
+
+
+def find_node(process: Path, nodes: Path) -> str:
+    """The folder of the node that a process works for. Raises ValueError for a process that does not work for one."""
+    settings = (process / "environ").read_bytes().split(b"\0")
+    (folder,) = (each for each in settings if each.startswith(b"NIKAWA_NODE_DIR="))
+    path = Path(folder.decode().partition("=")[2])
+    if path.parent != nodes or not (process / "cmdline").read_bytes().startswith(b"ray::"):
+        raise ValueError(process)
+    return path.name
+
+
 def count_cpu() -> float:
     """CPU seconds of this process so far."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -306,8 +414,8 @@ def clean_text(out: Path, text: Path, **where: Any) -> float:
     return time.monotonic() - begin
 
 
-def with_cluster(nodes: int, work: Callable[[str], None]) -> None:
-    """Call something with the address of a cluster of so many nodes, one CPU each, that has been warmed up."""
+def with_cluster(nodes: int, work: Callable[[TestCluster], None], *, warm: bool = True) -> None:
+    """Call something with a cluster of so many nodes, one CPU each, which has been warmed up if `warm`."""
     from tests.cluster.nodes import start_cluster
 
     from nikawa.execute import ExecuteOptions
@@ -319,9 +427,10 @@ def with_cluster(nodes: int, work: Callable[[str], None]) -> None:
         tempfile.TemporaryDirectory() as nothing,
         start_cluster(Path(own), Path(nothing), nodes) as cluster,
     ):
-        where = ExecuteOptions("ray", address=cluster.address)
-        list(map_in_order(abs, range(4 * nodes), where))
-        work(cluster.address)
+        if warm:
+            where = ExecuteOptions("ray", address=cluster.address)
+            list(map_in_order(abs, range(4 * nodes), where))
+        work(cluster)
 
 
 def bench_cluster(*, overhead: bool, nodes: bool) -> None:
@@ -360,10 +469,10 @@ def bench_cluster(*, overhead: bool, nodes: bool) -> None:
 
 
 def time_on_nodes(
-    times: dict[str, list[float]], number: int, count: int, cleans: bool, address: str
+    times: dict[str, list[float]], number: int, count: int, cleans: bool, cluster: TestCluster
 ) -> None:
     """Time the runs, and the cleaning if asked for, on a cluster of so many nodes."""
-    where = {"executor": "ray", "address": address}
+    where = {"executor": "ray", "address": cluster.address}
     times[f"runs, {count} node(s)"].append(sweep(Path(f"ray{count}-{number}"), **where))
     if cleans:
         out = Path(f"clean{count}-{number}.jsonl")
@@ -373,7 +482,9 @@ def time_on_nodes(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", default=["stages", "driver", "growth", "overhead", "nodes"]
+        "parts",
+        nargs="*",
+        default=["stages", "driver", "growth", "overhead", "nodes", "memory"],
     )
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument(
@@ -381,9 +492,13 @@ def main() -> None:
     )
     parser.add_argument("--do", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--address", help=argparse.SUPPRESS)
     chosen = parser.parse_args([] if sys.argv[0].endswith("bench/__main__.py") else None)
     if chosen.do:
-        do_stage(chosen.do, chosen.folder)
+        if chosen.address:
+            do_on_nodes(chosen.do, chosen.folder, chosen.address)
+        else:
+            do_stage(chosen.do, chosen.folder)
         usage = resource.getrusage(resource.RUSAGE_SELF)
         status = Path("/proc/self/status").read_text("ascii")
         # unlike ru_maxrss, it begins again with the program
@@ -397,6 +512,8 @@ def main() -> None:
         bench_finishing()
     if "growth" in chosen.parts:
         bench_growth([int(size) for size in chosen.sizes.split(",")], chosen.pair_most)
+    if "memory" in chosen.parts:
+        bench_memory([int(size) for size in chosen.sizes.split(",")])
     if {"overhead", "nodes"} & set(chosen.parts):
         bench_cluster(overhead="overhead" in chosen.parts, nodes="nodes" in chosen.parts)
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.cluster.counting import COUNTS_VARIABLE, write_model
+
 import nikawa
 
 GUARD = Path(__file__).parent / "guard"
@@ -32,6 +34,16 @@ class TestCluster:
     def address(self) -> str:
         return str(self.cluster.address)
 
+    @property
+    def plugins(self) -> Path:
+        """The folder with the packages that nodes have besides nikawa; see `tests.cluster.counting`."""
+        return self.folder / "plugins"
+
+    @property
+    def counts(self) -> Path:
+        """Where the model `counted` notes its runs."""
+        return self.folder / "counts.txt"
+
     def add_node(self) -> Any:
         """Start a node that may not read the files below `forbidden`."""
         own = self.folder / f"node-{self.nodes}"
@@ -46,7 +58,8 @@ class TestCluster:
             env_vars={
                 "NIKAWA_NODE_DIR": str(own),
                 "NIKAWA_TEST_FORBIDDEN": str(self.forbidden),
-                "PYTHONPATH": os.pathsep.join((str(GUARD), SOURCE)),
+                "PYTHONPATH": os.pathsep.join((str(GUARD), str(self.plugins), SOURCE)),
+                COUNTS_VARIABLE: str(self.counts),
                 "HOME": str(own),
             },
         )
@@ -73,6 +86,8 @@ def start_cluster(folder: Path, forbidden: Path, nodes: int = 2) -> Iterator[Tes
     )
     started = TestCluster(cluster, folder, forbidden)
     try:
+        started.plugins.mkdir()
+        write_model(started.plugins)
         for _ in range(nodes):
             started.add_node()
         cluster.wait_for_nodes()

@@ -125,7 +125,7 @@ def test_a_node_that_dies_costs_what_it_had_not_sent(cluster: TestCluster) -> No
 def test_a_state_that_was_stored_comes_back(
     cluster: TestCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_keep, "CALLS_KEPT", 2)
+    monkeypatch.setattr(ray_keep, "BYTES_KEPT", 40)  # two calls: 24 bytes each
     where = ExecuteOptions("ray", address=cluster.address)
     with keep_states([partial(SlotTable, 2, 8)], where) as (keeper,):
         for slot in range(5):

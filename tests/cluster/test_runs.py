@@ -11,6 +11,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from tests.cluster.counting import COUNTS_VARIABLE, count_runs
 from tests.cluster.desk import write_dataset
 from tests.cluster.nodes import TestCluster
 from tests.models.encoder.conftest import save_tiny
@@ -94,15 +95,32 @@ def test_a_run_that_fails_costs_only_itself(desk: Path, cluster: TestCluster) ->
 
 @pytest.mark.slow
 def test_a_command_prints_nothing_but_its_report(desk: Path, cluster: TestCluster) -> None:
-    words = ["run", "--model", "majority", "--tasks", "mine", "--json", "--executor", "ray"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "nikawa", *words, "--address", cluster.address],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"},
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert json.loads(ran.stdout)["done"] == 1
-    assert len(list((desk / "runs").glob("*/done.json"))) == 1
+    """It has a model of another package, which notes its runs: none that is finished is done again."""
+    words = ["run", "--model", "counted", "--tasks", "mine", "--json", "--executor", "ray"]
+    path = os.pathsep.join((os.environ.get("PYTHONPATH", ""), str(cluster.plugins)))
+    environment = {**os.environ, "PYTHONPATH": path, COUNTS_VARIABLE: str(desk / "none")}
+    environment.pop("RAY_ADDRESS", None)
+    for seeds, done in ((2, 2), (3, 1)):
+        ran = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "nikawa",
+                *words,
+                "--seeds",
+                str(seeds),
+                "--address",
+                cluster.address,
+            ],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment,
+        )
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert json.loads(ran.stdout)["done"] == done
+    assert len(list((desk / "runs").glob("*/done.json"))) == 3
+    begun, ended = count_runs(cluster.counts)
+    assert begun == ended == {0: 1, 1: 1, 2: 1}
+    assert not (desk / "none").exists()  # nothing was done in the process of the command

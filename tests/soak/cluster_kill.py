@@ -1,14 +1,16 @@
 """A sweep and a cleaning on a real cluster of two nodes while a node, and then the command itself, is killed with SIGKILL.
 
 Must hold: the same bytes as on one machine, nothing lost, no finished run done again, and no candidates of half a text.
+That finished runs are not done again is counted exactly: a model notes in a file outside each time it begins and ends.
 
-    python -m tests.soak.cluster_kill [--runs 8] [--rows 4000] [--sentences 200000]
+    python -m tests.soak.cluster_kill [--runs 8] [--rows 4000] [--sentences 200000] [--counted 24]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,9 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.cluster.counting import COUNTS_VARIABLE, count_runs
 from tests.cluster.desk import write_dataset
 from tests.cluster.nodes import TestCluster, start_cluster
 from tests.cluster.test_runs import read_results
+
+from nikawa.execute.ray_cluster import QUEUE_AHEAD
 
 PATIENCE_SECONDS = 600.0
 
@@ -97,6 +102,61 @@ def kill_driver(desk: Path, cluster: TestCluster, runs: int) -> None:
     )
 
 
+def start_counted(desk: Path, cluster: TestCluster, runs: int) -> subprocess.Popen[str]:
+    """Start a sweep of a model of another package that notes its runs; each takes half a second."""
+    path = os.pathsep.join((os.environ.get("PYTHONPATH", ""), str(cluster.plugins)))
+    os.environ["PYTHONPATH"] = path
+    os.environ[COUNTS_VARIABLE] = str(desk / "none")
+    words = ["run", "--model", "counted", "--tasks", "mine", "--seeds", str(runs)]
+    words += ["--set", "seconds=0.5", "--json", "--out", "counted"]
+    words += ["--executor", "ray", "--address", cluster.address]
+    command = [sys.executable, "-m", "nikawa", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=desk, stdout=pipe, stderr=pipe, text=True)
+
+
+def list_finished_seeds(out: Path) -> set[int]:
+    """The seeds of the finished runs."""
+    runs = [path.with_name("run.json") for path in out.glob("*/done.json")]
+    return {json.loads(path.read_text("utf-8"))["seed"] for path in runs}
+
+
+def count_work(desk: Path, cluster: TestCluster, node: Any, runs: int) -> None:
+    """Kill the command twice and a node once; then count how often each run was worked on."""
+    out = desk / "counted"
+    finished_at: list[set[int]] = []
+    for share in (1, 2):
+        process = start_counted(desk, cluster, runs)
+        wanted = runs * share // 4
+        wait_until("runs before the kill", lambda wanted=wanted: len(list_finished(out)) >= wanted)  # type: ignore[misc]
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        finished_at.append(list_finished_seeds(out))
+    process = start_counted(desk, cluster, runs)
+    wait_until("runs before the kill", lambda: len(list_finished(out)) >= runs * 3 // 4)
+    cluster.kill_node(node)
+    end_sweep(process)
+    begun, ended = count_runs(cluster.counts)
+    assert sorted(begun) == sorted(ended) == list(range(runs)), (begun, ended)
+    again = {seed: number for seed, number in begun.items() if number > 1}
+    for finished in finished_at:
+        assert len(finished) < runs, "all runs were done before the kill: raise --counted"
+    # Of a run that is on its way when the command or its node is killed, nothing is stored: it is done again.
+    assert not again.keys() & finished_at[0], (again, finished_at)
+    assert all(begun[seed] <= 2 for seed in finished_at[1]), (again, finished_at)
+    on_their_way = 2 * 2 * QUEUE_AHEAD + 1
+    assert sum(begun.values()) <= runs + on_their_way, again
+    report = end_sweep(start_counted(desk, cluster, runs))
+    assert (report["done"], report["skipped"]) == (0, runs), report
+    assert count_runs(cluster.counts) == (begun, ended), "a finished run was done again"
+    assert not (desk / "none").exists(), "the command did a run itself"
+    done_again = ", ".join(f"{number - 1} of seed {seed}" for seed, number in again.items())
+    report_line(
+        f"{runs} runs counted, the command killed after {len(finished_at[0])} and {len(finished_at[1])}, then a node: "
+        f"no finished run was begun again; unfinished ones were: {done_again or 'none'}"
+    )
+
+
 def start_cleaning(desk: Path, out: str, *where: str) -> subprocess.Popen[str]:
     """Start a cleaning in a process of its own; its candidates go into a folder of their own."""
     (desk / out).mkdir(exist_ok=True)
@@ -145,6 +205,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--sentences", type=int, default=200_000)
+    parser.add_argument("--counted", type=int, default=24)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # Ray announces changes of its own
     with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as nodes:
@@ -160,6 +221,9 @@ def main() -> None:
             cluster.add_node()
             cluster.cluster.wait_for_nodes()
             kill_driver(desk, cluster, options.runs)
+            third = cluster.add_node()
+            cluster.cluster.wait_for_nodes()
+            count_work(desk, cluster, third, options.counted)
             lines = (
                 f"{n}日目の朝、{n * 7 % 1000}人の旅人は港で古い地図を見ていた。\n"
                 for n in range(options.sentences)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
+from sys import getsizeof
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -24,8 +25,8 @@ from nikawa.execute.ray_connection import (
 )
 from nikawa.version import __version__
 
-CALLS_KEPT = 256
-"""Calls that are kept in memory to be repeated; then the state is stored here."""
+CALLS_KEPT, BYTES_KEPT = 256, 8 << 20
+"""Calls, and bytes of their arguments, that are kept in memory to be repeated; then the state is stored on disk."""
 
 
 class StateHolder:
@@ -48,6 +49,7 @@ class _RayKeeper:
     """Where the next holder is to be."""
     told: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     """What changed the state since it was stored."""
+    told_bytes: int = 0
     losses: int = 0
 
     def __post_init__(self) -> None:
@@ -66,13 +68,15 @@ class _RayKeeper:
 
     def tell(self, method: str, *arguments: Any) -> None:
         self.told.append((method, arguments))
+        self.told_bytes += sum(getattr(each, "nbytes", getsizeof(each)) for each in arguments)
         self.actor.call.remote(method, *arguments)
-        if len(self.told) >= CALLS_KEPT:
+        if len(self.told) >= CALLS_KEPT or self.told_bytes >= BYTES_KEPT:
             content = self.ask("dump")()
             self.stored.seek(0)
             self.stored.write(content)
             self.stored.truncate()
             self.told.clear()
+            self.told_bytes = 0
 
     def _wait(self, reference: Any, method: str, arguments: tuple[Any, ...]) -> Any:
         errors = self.ray.exceptions
