@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.nodes import TestCluster
 
 from nikawa.errors import BadInput
-from nikawa.execute import ExecuteOptions, Killed, Resources
+from nikawa.execute import ExecuteOptions, Killed, Resources, ray_connection
 from nikawa.execute.ray_cluster import RayExecutor
 from nikawa.execute.ray_connection import check_address
 
@@ -50,6 +50,19 @@ def test_an_item_that_kills_its_process_is_tried_four_times(cluster: TestCluster
     assert killed.item == 1
     assert killed.problem.startswith("its process on the node ended")
     assert "4 times" in killed.problem
+
+
+@pytest.mark.slow
+def test_a_node_of_another_version_is_refused_before_anything_runs(
+    cluster: TestCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray_connection.check_versions(ray_connection.import_ray())
+    monkeypatch.setattr(ray_connection, "__version__", "9.9")
+    message = (
+        r"the node 127\.0\.0\.1 has nikawa [\d.]+, and the command runs 9\.9; install nikawa 9\.9"
+    )
+    with pytest.raises(BadInput, match=message):
+        ray_connection.check_versions(ray_connection.import_ray())
 
 
 def test_without_ray_one_line_says_how_to_install_it(

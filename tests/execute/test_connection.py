@@ -8,7 +8,8 @@ from threading import Thread
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.execute.ray_connection import check_address, connect, find_cause
+from nikawa.execute import ray_connection
+from nikawa.execute.ray_connection import check_address, connect, find_cause, find_cluster
 
 
 def serve_once(answer: bytes) -> str:
@@ -48,6 +49,35 @@ def test_a_missing_token_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     address = serve_once(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
     with pytest.raises(BadInput, match=r"token .* is missing or wrong; set RAY_AUTH_MODE=token"):
         connect(address).__enter__()
+
+
+def test_a_cluster_with_another_ray_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    from ray._private.utils import check_version_info
+
+    def start(*_: object, **__: object) -> None:
+        metadata = {"ray_version": "2.9.0", "python_version": "3.12.1"}
+        check_version_info(metadata, "this process", raise_on_mismatch=True)
+
+    monkeypatch.setattr(ray, "init", start)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    message = (
+        rf"cluster at other has Ray: 2\.9\.0, Python: 3\.12\.1; .* Ray {ray.__version__} and Python"
+    )
+    monkeypatch.setattr(ray_connection, "check_address", lambda _: None)
+    with pytest.raises(BadInput, match=message):
+        connect("other").__enter__()
+
+
+def test_the_cluster_of_this_machine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    services = ray._private.services
+    monkeypatch.setattr(services, "find_gcs_addresses", lambda: {"127.0.0.1:2", "127.0.0.1:1"})
+    for latest, found in (("127.0.0.1:2", "127.0.0.1:2"), (None, "127.0.0.1:1")):
+        monkeypatch.setattr(services, "find_bootstrap_address", lambda _, latest=latest: latest)
+        assert find_cluster(ray) == found
+    monkeypatch.setattr(services, "find_gcs_addresses", frozenset)
+    assert find_cluster(ray) == ""
 
 
 def test_a_node_without_nikawa_is_named() -> None:

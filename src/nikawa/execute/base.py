@@ -69,9 +69,14 @@ class WorkProgress:
     def describe(self, noun: str) -> str:
         """One line for a progress bar.
 
+        >>> WorkProgress(nodes=0, under_way=0, done=1, total=9).describe("run")
+        'waiting for a node that has room for a run'
+
         >>> WorkProgress(nodes=2, under_way=3, done=1, total=9, seconds_left=250.0).describe("run")
         '2 nodes, 3 runs under way, about 5 min left'
         """
+        if not self.nodes:
+            return f"waiting for a node that has room for a {noun}"
         nodes = "1 node" if self.nodes == 1 else f"{self.nodes} nodes"
         items = f"1 {noun}" if self.under_way == 1 else f"{self.under_way} {noun}s"
         return ", ".join(filter(None, (nodes, f"{items} under way", self._describe_time())))

@@ -75,7 +75,7 @@ def do_errand(
 ) -> Iterator[Any]:
     """Do an errand on this node, in an empty folder that is also the working directory."""
     ray = import_ray()
-    refuse_other_version(version)
+    refuse_other_version(__version__, version)
     folder = node_folder()
     files, fetched = {}, 0
     for name, sent in contents.items():

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +25,8 @@ REPORT_SECONDS = 1.0
 NODE_PATIENCE_SECONDS = 120.0
 """How long items wait for a node that has room for them."""
 CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 30.0
+"""How long nodes may take to say which version they have."""
 LOOPBACK = ("127.", "localhost", "[::1]")
 
 
@@ -42,7 +46,7 @@ def connect(address: str) -> Iterator[Any]:
 
     An empty address means the cluster that this machine belongs to, or if it belongs to no cluster, one that is started for
     this block on this machine.
-    Raises BadInput if there is no cluster at the address.
+    Raises BadInput if there is no cluster at the address, and if a node that has CPUs has another version of this package.
     """
     ray = import_ray()
     if ray.is_initialized():
@@ -64,10 +68,13 @@ def connect(address: str) -> Iterator[Any]:
     except ray.exceptions.AuthenticationError:
         raise wrong_token(chosen or "auto") from None
     except (ConnectionError, RuntimeError, ValueError) as problem:
+        if "Version mismatch" in str(problem):
+            raise other_ray(ray, chosen or "auto", str(problem)) from None
         if chosen or not isinstance(problem, ConnectionError):
             raise no_cluster(chosen or "auto") from None
         start_ray(ray, "local")
     try:
+        check_versions(ray)
         yield ray
     finally:
         ray.shutdown()
@@ -130,6 +137,47 @@ def wrong_token(address: str) -> BadInput:
     return BadInput(what, cure=cure)
 
 
+def other_ray(ray: Any, address: str, problem: str) -> BadInput:
+    """The error for a cluster that was started with another version of Ray or Python; Ray's message names first the cluster's."""
+    theirs = ", ".join(re.findall(r"(?:Ray|Python): [\w.+]+", problem)[:2])
+    what = f"the Ray cluster at {address} has {theirs or 'another version of Ray'}"
+    ours = f"Ray {ray.__version__} and Python {platform.python_version()}"
+    return BadInput(what, cure=f"start it with those of the command: {ours}")
+
+
+def check_versions(ray: Any) -> None:
+    """Ask every node that has CPUs for its version of this package, before any work is sent.
+
+    A node that does not answer is left to its fate; each item asks again (`refuse_other_version`), for nodes may come later.
+    """
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    def read_version() -> str:  # inside, so that it travels whole: another version need not have it
+        from nikawa.version import __version__ as version
+
+        return version
+
+    task = ray.remote(read_version)
+    answers = {}
+    for node in ray.nodes():
+        if node["Alive"] and node["Resources"].get("CPU"):
+            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": there}
+            answers[task.options(**options).remote()] = node["NodeManagerAddress"]
+    ready, _ = (
+        ray.wait(list(answers), num_returns=len(answers), timeout=ANSWER_SECONDS)
+        if answers
+        else ([], [])
+    )
+    for answer in ready:
+        try:
+            refuse_other_version(ray.get(answer), __version__, f"the node {answers[answer]}")
+        except ray.exceptions.RayTaskError as problem:
+            raise find_cause(problem) from None
+        except ray.exceptions.RayError:
+            continue
+
+
 def start_ray(ray: Any, address: str) -> None:
     """Connect to a cluster, or start a `local` one that other machines cannot reach; neither writes to the terminal."""
     local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
@@ -163,11 +211,11 @@ def task_options(resources: Resources) -> dict[str, Any]:
     return {"num_cpus": resources.cpus, "num_gpus": resources.gpus or 0, **memory}
 
 
-def refuse_other_version(version: str) -> None:
-    """On a node: refuse work of a command of another version, which might read what travels in another way."""
-    if version != __version__:
-        what = f"a node has nikawa {__version__}, and the command runs {version}"
-        raise BadInput(what, cure=f"install nikawa {version} on every node")
+def refuse_other_version(of_node: str, of_command: str, node: str = "a node") -> None:
+    """Refuse a node with another version than the command has: it might read what travels in another way."""
+    if of_node != of_command:
+        what = f"{node} has nikawa {of_node}, and the command runs {of_command}"
+        raise BadInput(what, cure=f"install nikawa {of_command} on every node")
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class StateHolder:
     """In a process of a node: one state."""
 
     def __init__(self, make: Callable[[], State], version: str) -> None:
-        refuse_other_version(version)
+        refuse_other_version(__version__, version)
         self.state = make()
 
     def call(self, method: str, *arguments: Any) -> Any:

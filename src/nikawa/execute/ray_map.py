@@ -149,7 +149,7 @@ class SentFunction:
 
     def open(self) -> Callable[[Any], Any]:
         """On a node: fetch the files that are not there yet, and make the function."""
-        refuse_other_version(self.version)
+        refuse_other_version(__version__, self.version)
         if self.files is None:
             return self.function
         folder, get = node_folder(), import_ray().get
