@@ -91,21 +91,8 @@ models: ## nikawa-mini-ja and nikawa-mini-ko from text of your own: CORPUS=folde
 	  [[ ! -f "$$CORPUS/README.md" ]] || more+=(--attribution "$$CORPUS/README.md"); \
 	  $(BIN)/nikawa pretrain "$$f" --language $$l --size mini "$${more[@]}" --out $$out || exit; done
 
-soak: ## damaged files against every command, a published checkpoint fine-tuned, and the annotation server killed and loaded at full length; wants PostgreSQL
-	@command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || { echo "make soak: there is no PostgreSQL here; install the package postgresql" >&2; exit 2; }
-	@$(AGAIN) $(VENV)/.dev
-	$(BIN)/python -m tests.soak.fuzz --cases 20000 --seed 1
-	$(BIN)/python -m tests.soak.long_corpus --gigabytes 10
-	$(BIN)/python -m tests.soak.cluster_kill
-	$(BIN)/python -m tests.soak.shards_kill
-	$(BIN)/python -m tests.soak.slurm_script
-	$(BIN)/python -m tests.soak.published_checkpoint
-	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \
-	$(BIN)/python -m tests.soak.collect_load --database $$d && \
-	$(BIN)/python -m tests.soak.collect_load --database $$d --judgements 1000000 --asked 30 --items 40000 --owner --seconds 120 || exit 1; done
-	$(BIN)/python -m tests.soak.collect_kill --database postgres --what database --kills 10 --seconds 60
-	for a in silent wire postgres timing "timing --database postgres"; do $(BIN)/python -m tests.soak.attack $$a || exit 1; done
-	if command -v nginx /usr/sbin/nginx >/dev/null; then $(BIN)/python -m tests.soak.attack nginx; else echo "nginx was left out: there is none here"; fi
+soak: $(VENV)/.dev ## the long tests, or some: PARTS="fuzz corpus cluster shards checkpoint kill load attacks"; what needs PostgreSQL, nginx or Ray is skipped without
+	$(BIN)/python -m tests.soak $(PARTS)
 
 interop: $(VENV)/.dev ## run the other tools for real, each in an environment of its own, and walk from their files into ours
 	$(BIN)/python -m tests.interop

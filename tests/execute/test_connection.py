@@ -80,6 +80,16 @@ def test_the_cluster_of_this_machine_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert find_cluster(ray) == ""
 
 
+def test_a_cluster_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        ray_connection.wait_for_head(address)
+    monkeypatch.setattr(ray_connection, "GONE_SECONDS", 0.0)
+    monkeypatch.setattr(ray_connection, "REPORT_SECONDS", 0.0)
+    with pytest.raises(BadInput, match=f"cluster at {address} does not answer any more; start it"):
+        ray_connection.wait_for_head(address)
+
+
 def test_a_node_without_nikawa_is_named() -> None:
     ray = pytest.importorskip("ray")
     problem = ray.exceptions.RaySystemError("ModuleNotFoundError: No module named 'nikawa'")

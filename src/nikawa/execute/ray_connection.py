@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,6 +26,8 @@ REPORT_SECONDS = 1.0
 NODE_PATIENCE_SECONDS = 120.0
 """How long items wait for a node that has room for them."""
 CONNECT_SECONDS = 5.0
+GONE_SECONDS = 20.0
+"""How long the first node of a cluster may be silent before the cluster counts as gone."""
 ANSWER_SECONDS = 30.0
 """How long nodes may take to say which version they have."""
 LOOPBACK = ("127.", "localhost", "[::1]")
@@ -192,7 +195,11 @@ def start_ray(ray: Any, address: str) -> None:
 
 
 def count_places(ray: Any, resources: Resources) -> tuple[int, int]:
-    """The nodes that have room for an item, and the items they have room for at a time."""
+    """The nodes that have room for an item, and the items they have room for at a time.
+
+    Raises BadInput if the cluster is gone.
+    """
+    wait_for_head(ray.get_runtime_context().gcs_address)
     needs = {"CPU": resources.cpus, "GPU": resources.gpus, "memory": resources.memory}
     needs = {name: amount for name, amount in needs.items() if amount}
     nodes = places = 0
@@ -203,6 +210,26 @@ def count_places(ray: Any, resources: Resources) -> tuple[int, int]:
             nodes += min(room, default=1) > 0
             places += min(room, default=1)
     return nodes, places
+
+
+def wait_for_head(address: str) -> None:
+    """Wait until the first node of the cluster answers. Raises BadInput if it does not for `GONE_SECONDS`.
+
+    Ray itself would end this process after a minute, wherever it is.
+    """
+    host, _, port = address.rpartition(":")
+    end = time.monotonic() + GONE_SECONDS
+    while True:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        except OSError:
+            if time.monotonic() > end:
+                what = f"the Ray cluster at {address} does not answer any more"
+                cure = "start it, and run the same command again"
+                raise BadInput(what, cure=cure) from None
+            time.sleep(REPORT_SECONDS)
+        else:
+            return
 
 
 def task_options(resources: Resources) -> dict[str, Any]:
