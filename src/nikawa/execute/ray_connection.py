@@ -84,7 +84,7 @@ def connect(address: str) -> Iterator[Any]:
 
 
 def find_cluster(ray: Any) -> str:
-    """The address of a cluster that a process of Ray on this machine belongs to; empty: there is none.
+    """The address of a cluster that a process of Ray on this machine belongs to; empty: no process does.
 
     Ray itself would look for it at this machine's address in the network, for half a minute, also if it listens on 127.0.0.1 only.
     """
