@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 from nikawa.board.folder import Board
-from nikawa.board.wire import Helper, HelperGone
+from nikawa.board.wire import Helper, HelperGone, HelperPool
 from nikawa.errors import BadInput
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """A helper forks, which a process of several threads must not."""
 CONNECT_SECONDS = 5.0
+CHECKERS = 3
+"""Files that are checked at once."""
 MAX_REASON_BYTES = 400
 
 
@@ -148,8 +150,8 @@ def find_user(name: str) -> pwd.struct_passwd:
 
 
 def start_checker(board: Board) -> Helper:
-    """The process that checks received files."""
-    return StartedHelper("nikawa.board.checker", board)
+    """The processes that check received files; each starts when it is first needed."""
+    return HelperPool([StartedHelper("nikawa.board.checker", board) for _ in range(CHECKERS)])
 
 
 def start_scorer(board: Board) -> Helper:

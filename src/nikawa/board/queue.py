@@ -110,6 +110,7 @@ class ScoringQueue:
         self._wake, self._is_stopping = threading.Event(), False
         self._thread: threading.Thread | None = None
         self._failures = 0
+        self._comparing = threading.Lock()
         self._labels: list[TestLabels] | None = None
         self._rules: dict[BoardSet, RevealRules] = {}
         self._ticked, self._cleaned = float("-inf"), float("-inf")
@@ -335,9 +336,9 @@ class ScoringQueue:
         """What may be shown of a comparison of two shown submissions, by metric; computed and counted once."""
         one = self.board.find_set(task, split)
         a, b = sorted((first, second))
-        kept = self.store.read(read_shown_comparisons, task, split, a, b)
-        if not kept:
-            kept = self._compare(one, a, b)
+        with self._comparing:  # two who ask at once are one disclosure
+            kept = self.store.read(read_shown_comparisons, task, split, a, b)
+            kept = kept or self._compare(one, a, b)
         return kept if (a, b) == (first, second) else [turn_comparison(c) for c in kept]
 
     def _compare(self, one: BoardSet, first: str, second: str) -> list[ShownComparison]:
@@ -409,26 +410,28 @@ class ScoringQueue:
             self.store.write(set_value, key, signature)
 
     def find_best(self, rows: Sequence[ShownScore]) -> dict[str, list[ShownScore]]:
-        """The best shown score of each published system, by metric, the best first; at most `MAX_TIED`."""
+        """The scores of the submission of each published system that has its best shown main score, by metric, the best first."""
         system_of = self.store.read(_system_of_submissions)
         published = {
             system.id
             for system in self.store.read(list_systems, published=True)
             if system.kind != "human"  # people are no answers that could be compared item by item
         }
-        best: dict[str, dict[str, ShownScore]] = {}
-        for row in rows:
-            system = system_of.get(row.submission)
-            if row.where or row.value is None or system not in published:
-                continue
-            own = best.setdefault(row.metric, {})
-            kept = own.get(system)
-            if kept is None or (kept.value or 0.0) < row.value:
-                own[system] = row
-        return {
-            metric: sorted(own.values(), key=lambda s: (-(s.value or 0.0), s.submission))[:MAX_TIED]
-            for metric, own in best.items()
-        }
+        mains = {(one.task, one.split): one.metrics[0] for one in self.board.sets}
+        whole = [row for row in rows if not row.where and row.value is not None]
+        best: dict[str, ShownScore] = {}
+        for row in whole:
+            system = system_of.get(row.submission, "")
+            if row.metric == mains.get((row.task, row.split)) and system in published:
+                kept = best.get(system)
+                if kept is None or (kept.value or 0.0) < (row.value or 0.0):
+                    best[system] = row
+        chosen = {row.submission for row in best.values()}
+        by_metric: dict[str, list[ShownScore]] = {}
+        for row in sorted(whole, key=lambda s: (-(s.value or 0.0), s.submission)):
+            if row.submission in chosen:
+                by_metric.setdefault(row.metric, []).append(row)
+        return {metric: own[:MAX_TIED] for metric, own in by_metric.items()}
 
     # The final split
 

@@ -293,8 +293,8 @@ def rank_systems(
     ranks = dict.fromkeys(values, 1)
     for one, value in sorted(values.items(), key=lambda item: -sign * item[1]):
         ahead = [other for other, rival in values.items() if sign * (rival - value) > 0]
-        better = sum(not groups[one] & groups[other] for other in ahead)
-        ranks[one] = max([1 + better, *(ranks[other] for other in ahead)])
+        distinct = sum(not groups[one] & groups[other] for other in ahead)
+        ranks[one] = max([1 + distinct, *(ranks[other] for other in ahead)])
     return ranks
 
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import LifoQueue
 from typing import Any, NamedTuple
 
 import msgspec
@@ -321,3 +322,27 @@ class InProcessHelper(Helper):
             return self._work(dict(request.header), request.blocks)
         except NikawaError as problem:
             raise HelperFailed(str(problem)) from None
+
+
+class HelperPool(Helper):
+    """Several helpers that do the same: a request goes to one that is free, so one that takes long does not keep the others waiting."""
+
+    def __init__(self, helpers: Sequence[Helper]) -> None:
+        super().__init__(socket.socket)
+        self._helpers = tuple(helpers)
+        self._free: LifoQueue[Helper] = LifoQueue()
+        for helper in self._helpers:
+            self._free.put(helper)
+
+    def ask(self, request: Message, timeout: float | None = None) -> Message:
+        """What a free helper answers."""
+        helper = self._free.get()
+        try:
+            return helper.ask(request, timeout)
+        finally:
+            self._free.put(helper)
+
+    def close(self) -> None:
+        """Hang up on all of them."""
+        for helper in self._helpers:
+            helper.close()
