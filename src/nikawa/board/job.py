@@ -148,7 +148,7 @@ def create_board(
 
 
 def refuse_dates(new: NewBoard) -> None:
-    """Refuse a closing date that is none, and a final split without one."""
+    """Refuse a closing date that cannot be read, and a final split without one."""
     try:
         closes = parse_date(new.closes)
     except ValueError:

@@ -325,6 +325,7 @@ def _shown_sd(true: TrueScore, step: float, unit: Unit) -> float | None:
     sd = convert_unit(true.sd, unit, "percent")
     if not step:
         return sd
+    step = max(step, choose_step(true.n))  # the step of a final split is too fine for classes
     place = bisect_left(SD_CLASSES, sd / step)
     return step * (SD_CLASSES[place] if place < len(SD_CLASSES) else 2 * SD_CLASSES[-1])
 
