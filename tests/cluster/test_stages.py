@@ -12,7 +12,7 @@ from tests.cluster.desk import write_dataset
 from tests.cluster.nodes import TestCluster
 
 from nikawa.checks.probe import ProbeOptions, probe_artifacts
-from nikawa.cleaning import shards as cleaning_shards
+from nikawa.cleaning import job as cleaning_job
 from nikawa.cleaning.job import CleanOptions, clean
 from nikawa.errors import BadInput
 from nikawa.generation.job import GenerateOptions, generate
@@ -36,7 +36,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "desk"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(cleaning_shards, "CHUNK_CHARS", 800)
+    monkeypatch.setattr(cleaning_job, "CHUNK_CHARS", 800)
     monkeypatch.setattr(greedy, "CHUNK_SENTENCES", 8)
     monkeypatch.setattr(perturbation_job, "CHUNK_EXAMPLES", 20)
     monkeypatch.setattr(packing, "CHUNK_BYTES", 1000)
