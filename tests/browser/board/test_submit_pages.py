@@ -128,6 +128,20 @@ def add_files(page: Any, *files: tuple[str, bytes]) -> None:
     page.wait_for_function("() => !document.querySelector('tr.waiting, tr.checking')")
 
 
+def drop_file(page: Any, name: str, text: str) -> None:
+    """Drag a file onto the page."""
+    page.evaluate(
+        """([name, text]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], name));
+          const dropped = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+          document.getElementById("drop").dispatchEvent(dropped);
+        }""",
+        [name, text],
+    )
+    page.wait_for_selector(f"#files tr.fine:has-text('{name}')")
+
+
 def test_an_account_waits_for_approval(served: Served, ann: Any) -> None:
     assert "waits for approval" in ann.inner_text(".notice")
     served.shot(ann, "me-waiting")
@@ -173,7 +187,8 @@ def test_a_wrong_file_is_said_at_once_and_counts_nothing(served: Served, ann: An
 def test_seeds_become_one_submission_with_a_result(served: Served, ann: Any) -> None:
     ann.goto(f"{served.address}/submit")
     seeds = [(f"seed{n}.jsonl", served.under.answers(118 + n, seed=n)) for n in range(3)]
-    add_files(ann, *seeds, ("final.jsonl", served.under.answers(70, "final")))
+    add_files(ann, *seeds)
+    drop_file(ann, "final.jsonl", served.under.answers(70, "final").decode())
     assert ann.locator("#files tr.fine").count() == 4
     assert "with 3 seeds" in ann.inner_text("#summary")
     ann.fill("#name", "Model A")
