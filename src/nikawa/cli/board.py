@@ -248,7 +248,8 @@ def status_(
 
 def show_status(report: dict[str, Any]) -> None:
     """Print the figures of a board."""
-    until = f" until {report['closes']}" if report["closes"] else ""
+    word = "since" if report["state"] == "closed" else "until"
+    until = f" {word} {report['closes']}" if report["closes"] else ""
     echo(f"{report['title']}: {report['state']}{until}; {', '.join(report['sets'])}")
     for name in ("submissions", "systems", "accounts", "flags"):
         counts = report[name]
