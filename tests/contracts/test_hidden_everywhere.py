@@ -278,7 +278,6 @@ WITHOUT_EXAMPLES = {
     "board export": "tests/board searches what it writes",
     "board submit": "sends answers to a board",
     "board demo": "uses the embedded data",
-    "board submit": "sends answer files; it reads no dataset",
     "lexicon build": "reads plain text",
     "lexicon show": "reads a lexicon",
     "templates check": "reads templates",
