@@ -23,7 +23,7 @@ from tests.serve._wire import (
 from nikawa.serve import connections
 from nikawa.serve.clients import Networks
 from nikawa.serve.connections import ConnectionPlaces, GuardedConnection
-from nikawa.serve.server import ConnectionLimits, RepeatedWarnings
+from nikawa.serve.server import ConnectionLimits, RepeatedWarnings, run_server
 
 SOON = 5.0
 """Seconds; `python -m tests.soak.attack silent` asks for one, on a machine that has nothing else to do."""
@@ -228,3 +228,17 @@ def test_a_client_that_hangs_up_gives_its_place_back(tmp_path: Path) -> None:
             time.sleep(0.5)
         assert time_alive(port) < SOON
     assert "all 30 connections" not in log.read_text()
+
+
+def test_a_body_does_not_wait_for_the_acknowledgement_of_its_header(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import uvicorn
+
+    listening: list[socket.socket] = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _self, sockets: listening.extend(sockets))
+    run_server(None, "127.0.0.1", 0)  # type: ignore[arg-type]
+    with listening[0] as server, socket.create_connection(server.getsockname()):
+        accepted, _ = server.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -181,6 +181,9 @@ def run_server(
     try:  # listen before the server is ready: who comes early waits, and is not turned away
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family, backlog=WAITING_CONNECTIONS)
+        # accepted sockets inherit it; asyncio sets it only where the protocol is named. Without it, a body waits 40 ms for the
+        # client to acknowledge the header
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as problem:
         what = f"cannot listen at {host}, port {port}: {problem.strerror or problem}"
         cure = "choose another port with --port, or another address with --host"
