@@ -99,7 +99,7 @@ SYSTEMS = (
         "青葉研究室",
         (0.6, 0.74),
         8,
-        2,
+        3,
         answers_scores=True,
         facts={
             "description": "日本語と韓国語の対訳で事前学習したエンコーダーです。",
@@ -291,10 +291,12 @@ class DemoPlayer:
         skill = invented.skills[number]
         own = draw_from(f"{self.seed}/{invented.name}/{number}/{seed}/{task.name}")
         lines = []
-        for example in self.board.examples(task.name, "test"):
-            gold = self.keys[dataset][example.id].gold[task.question]
-            hard = draw_from(f"{self.seed}/{example.id}").random()
-            is_right = 0.6 * hard + 0.4 * own.random() < skill
+        examples = self.board.examples(task.name, "test")
+        for example in sorted(examples, key=lambda e: self.keys[dataset][e.id].place):
+            item = self.keys[dataset][example.id]  # its published id is another one in each board
+            gold = item.gold[task.question]
+            hard = draw_from(f"{self.seed}/{item.was}").random()
+            is_right = 0.75 * hard + 0.25 * own.random() < skill
             answer = gold if is_right else draw_wrong(task, example, gold, own)
             lines.append(msgspec.json.encode({"id": example.id, "answer": answer}))
         return b"\n".join(lines) + b"\n"
@@ -334,7 +336,8 @@ class DemoPlayer:
         judgements = []
         for example, gold in zip(items, golds, strict=True):
             for worker in range(5):
-                own = draw_from(f"{self.seed}/{worker}/{example.id}")
+                was = next(k[example.id].was for k in self.keys.values() if example.id in k)
+                own = draw_from(f"{self.seed}/{worker}/{was}")
                 answer = gold if own.random() < 0.92 else draw_wrong(task, example, gold, own)
                 judgements.append(
                     Judgement(

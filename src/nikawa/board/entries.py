@@ -1,7 +1,7 @@
 """Entries of the owner: answer files, stored runs of `nikawa run`, and the human row from judgements, each with where it came from.
 
 Answers are scored like a submission, by the scorer. The human row has no answers of one system: each person's answer is compared with the
-gold of the others' answers about the item, as `nikawa agree --human` does, and the mean of that is the score.
+gold of the others' answers about the item, as `nikawa aggregate --human` does, and the mean of that is the score.
 """
 
 from __future__ import annotations
