@@ -10,8 +10,9 @@ from nikawa.board.store import (
     read_shown_scores,
     read_shown_ties,
     read_true_scores,
+    sum_disclosures,
 )
-from nikawa.board.submissions import count_allowance
+from nikawa.board.submissions import change_system, count_allowance
 from nikawa.board.wire import HelperGone, HelperUnreachable
 from nikawa.errors import BadInput
 from nikawa.scoring.score import ScoreOptions, score
@@ -173,6 +174,43 @@ def test_the_final_split_is_scored_once_after_the_close(make_board: MakeBoard) -
     assert {s.submission for s in final} == {best.id}
     assert [s.value for s in final if s.metric == "accuracy"] == [75.0]
     assert not any(s.split == "final" for s in here.store.read(read_true_scores, weak.id))
+
+
+def test_a_withdrawn_system_is_not_scored_on_the_final_split(make_board: MakeBoard) -> None:
+    here = make_board(final=("final",), closes="2027-02-01T00:00:00Z")
+    weak = here.submit(here.answers(100), here.answers(50, "final"))
+    here.score()
+    best = here.submit(here.answers(150), here.answers(90, "final"))
+    here.score()
+    here.store.write(
+        change_system, here.account("ann").id, best.system, {"state": "withdrawn"}, here.now
+    )
+    here.now = (here.board.settings.dates.closes_at or 0.0) + 1
+    here.score()
+    scored = {
+        s.submission for s in here.store.read(read_shown_scores, here.now) if s.split == "final"
+    }
+    assert scored == {weak.id}
+
+
+def test_a_comparison_is_made_once_and_turns_with_its_sides(make_board: MakeBoard) -> None:
+    here = make_board()
+    first, second = (
+        here.submit(here.answers(right), account=name).id
+        for name, right in (("ann", 150), ("bob", 90))
+    )
+    here.score()
+    (there, *_) = here.queue.compare_shown("tides", "test", first, second)
+    (back, *_) = here.queue.compare_shown("tides", "test", second, first)
+    assert (there.first, there.difference, there.p) == (first, -30.0, "<0.0001")
+    assert (back.first, back.difference, back.p) == (second, 30.0, "<0.0001")
+    assert there.low is not None
+    assert back.high == -there.low
+    counted = [row for row in here.store.read(sum_disclosures) if row[3] == "comparison"]
+    assert counted[0][4] == 2  # of each metric
+    withheld = here.submit(here.answers(151), account="ann").id
+    here.score()
+    assert here.queue.compare_shown("tides", "test", second, withheld) == []
 
 
 def test_systems_that_cannot_be_told_apart_share_a_letter(make_board: MakeBoard) -> None:

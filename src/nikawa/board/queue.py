@@ -391,6 +391,8 @@ class ScoringQueue:
             if self.store.read(get_value, key) == signature:
                 continue
             for metric, scores in best.items():
+                if self._is_stopping:
+                    return
                 p_of: dict[tuple[str, str], str] = {}
                 for left, right in combinations(scores, 2):
                     if are_far_apart(left, right):
@@ -457,7 +459,8 @@ class ScoringQueue:
         )
         rows = db.rows(
             "SELECT DISTINCT s.id, s.account FROM submissions s JOIN files f ON f.submission = s.id"
-            " WHERE f.task = ? AND f.split = ? AND s.state = 'scored'",
+            " JOIN systems y ON y.id = s.system"
+            " WHERE f.task = ? AND f.split = ? AND s.state = 'scored' AND y.state <> 'withdrawn'",
             one.task,
             one.split,
         )
@@ -472,8 +475,7 @@ class ScoringQueue:
             elif account in chosen:
                 finalists += [id for id in ids if id == chosen[account]]
             else:
-                best = _best_of(db, account, public)
-                finalists += [id for id in ids if id == best]
+                finalists += find_best_shown(db, ids, public)
         done = {
             row[0]
             for row in db.rows(
@@ -597,11 +599,13 @@ def _system_of_submissions(db: Connection) -> dict[str, str]:
     return {str(id): str(system) for id, system in db.rows("SELECT id, system FROM submissions")}
 
 
-def _best_of(db: Connection, account: str, public: Sequence[BoardSet]) -> str | None:
-    """The submission that set an account's shown best on a task."""
-    for one in public:
-        place = Place(task=one.task, split=one.split, metric=one.metrics[0])
-        state = read_ladders(db, account, one.task, one.split).get(place)
-        if state is not None and state.best is not None:
-            return state.best
-    return None
+def find_best_shown(db: Connection, ids: Sequence[str], public: Sequence[BoardSet]) -> list[str]:
+    """The one of some submissions with the best shown main score on a public set of the task; none where no score is shown."""
+    mains = {(one.task, one.split): one.metrics[0] for one in public}
+    best: tuple[float, str] | None = None
+    for id in sorted(ids):
+        for score in read_shown_scores(db, NEVER, submission=id):
+            is_main = mains.get((score.task, score.split)) == score.metric and not score.where
+            if is_main and score.value is not None and (best is None or score.value > best[0]):
+                best = (score.value, id)
+    return [] if best is None else [best[1]]

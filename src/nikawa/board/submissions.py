@@ -32,12 +32,12 @@ from nikawa.board.records import (
 )
 from nikawa.board.settings import BoardSettings
 from nikawa.board.store import encode, find_submission, find_system, save_system
-from nikawa.board.wire import Helper, HelperFailed, Message
+from nikawa.board.wire import Helper, HelperFailed, HelperGone, Message
 from nikawa.errors import BadInput
 from nikawa.io.atomic import sync_folder
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection
-from nikawa.serve.errors import Refused
+from nikawa.serve.errors import Refused, Unavailable
 from nikawa.serve.names import find_name_fault
 
 DAY = 86_400.0
@@ -107,6 +107,8 @@ def receive_file(
             answer = checker.ask(Message(request))
         except HelperFailed as problem:
             raise BadInput(str(problem)) from None
+        except HelperGone as problem:
+            raise Unavailable("the file was not checked; send it again") from problem
         checked = msgspec.convert(answer.header["checked"], CheckedAnswers)
         with _create_private(folder / PREDICTIONS) as stream:
             stream.write(answer.blocks[0])
@@ -115,6 +117,9 @@ def receive_file(
         _give_to_owner(folder, board.submissions)
         sync_folder(folder)
         sync_folder(board.submissions)
+    except OSError as problem:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise Unavailable("the disk did not take the file; send it again") from problem
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

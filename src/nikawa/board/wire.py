@@ -304,7 +304,13 @@ class Helper:
             self._socket = None
 
     def close(self) -> None:
-        """Hang up; a helper that was started for this ends then."""
+        """Hang up, also on a request that is being done; a helper that was started for this ends then."""
+        connection = self._socket
+        if connection is not None:
+            with suppress(
+                OSError
+            ):  # who waits for an answer sees the end of it, and lets go of the lock
+                connection.shutdown(socket.SHUT_RDWR)
         with self._lock:
             self._hang_up()
 
