@@ -320,7 +320,18 @@ def run_bounds(arguments: Sequence[str]) -> None:
                 print(f"{items:6,} {step:5g}  {tries:5,}  {rule:7}  {bits:6,.0f}  {accuracy:8.1%}")
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {"attack": run_attacks, "bounds": run_bounds}
+def run_load(arguments: Sequence[str]) -> None:
+    """Readers and submitters against a served board: see `tests.soak.board_load`."""
+    from tests.soak.board_load import main as load
+
+    load(list(arguments))
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
+    "attack": run_attacks,
+    "bounds": run_bounds,
+    "load": run_load,
+}
 
 
 def main() -> None:

@@ -44,10 +44,10 @@ def prepared(made: Project, database: str) -> Store:
 
 
 class Server:
-    """`nikawa collect serve` in a process that can be killed and started again on the same port."""
+    """`nikawa collect serve` (or `board`) in a process that can be killed and started again on the same port."""
 
-    def __init__(self, folder: Path, database: str, port: int) -> None:
-        self.folder, self.database, self.port = folder, database, port
+    def __init__(self, folder: Path, database: str, port: int, verb: str = "collect") -> None:
+        self.folder, self.database, self.port, self.verb = folder, database, port, verb
         self.process: subprocess.Popen[bytes] | None = None
         self.address = f"http://127.0.0.1:{port}"
         self.log = folder / "server.log"
@@ -55,8 +55,8 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         code = "from nikawa.cli import main; main()"
-        words = ["collect", "serve", str(self.folder), "--port", str(self.port), "--json"]
-        environment = {**os.environ, "NIKAWA_COLLECT_DATABASE": self.database}
+        words = [self.verb, "serve", str(self.folder), "--port", str(self.port), "--json"]
+        environment = {**os.environ, f"NIKAWA_{self.verb.upper()}_DATABASE": self.database}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", code, *words],
