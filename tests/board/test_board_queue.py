@@ -249,3 +249,19 @@ def test_a_submission_that_ends_the_scorer_again_and_again_fails(make_board: Mak
     other = here.submit(here.answers(101))
     here.queue.run_once()
     assert here.find(other).state == "scored"
+
+
+def test_a_submission_does_not_wait_for_the_ties_of_others(make_sqlite_board: MakeBoard) -> None:
+    """A board of many systems has thousands of pairs: what waits is scored between them, and the pairs go on where they stopped."""
+    here = make_sqlite_board()
+    for name, right in (("ann", 100), ("bob", 102), ("cho", 104)):
+        here.submit(here.answers(right), account=name)
+    for _ in range(3):
+        here.queue._score_or_fail(here.store.read(list_waiting, 1)[0])
+    here.now += 900.0
+    waiting = here.submit(here.answers(150), account="dan")
+    assert not here.queue.update_ties()
+    assert here.store.read(read_shown_ties, here.now, "tides", "test") == {}
+    here.queue.run_once()
+    assert here.find(waiting).state == "scored"
+    assert len(here.store.read(read_shown_ties, here.now, "tides", "test")) == 6

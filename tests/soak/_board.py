@@ -74,7 +74,7 @@ def make_board(
     keys = read_keys(place / "keys.jsonl")
 
     def change(text: str) -> str:
-        for old, new in {**SETTINGS, **(settings or {})}.items():
+        for old, new in (SETTINGS | dict(settings or {})).items():
             assert old in text, old
             text = text.replace(old, new, 1)
         return text

@@ -79,7 +79,7 @@ class Load:
             self.uploads.append(time.perf_counter() - began)
             assert status == 200, sent
             began = time.perf_counter()
-            status, taken = await here.submit(f"system {number}", sent["upload"], f"load {number}")
+            status, taken = await here.submit("one", sent["upload"], f"load {number}")
             assert status == 200, taken
             self.submissions.append(time.perf_counter() - began)
         except (OSError, EOFError, AssertionError) as problem:
@@ -125,7 +125,8 @@ def soak(how: argparse.Namespace, database: str) -> dict[str, Any]:
     """One run on one database."""
     raise_limit()
     with tempfile.TemporaryDirectory() as folder:
-        made = make_board(Path(folder), how.items, 100, database)
+        settings = {"release_seconds = 300": "release_seconds = 60"}
+        made = make_board(Path(folder), how.items, how.accounts, database, settings)
         tokens = list(made.tokens.values())
         server = Server(made.board.folder, database, free_port(), "board")
         server.start()
@@ -193,6 +194,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--pause", type=float, default=10.0, help="seconds between two pages of a reader"
     )
     parser.add_argument("--submissions", type=int, default=100, help="a minute")
+    parser.add_argument("--accounts", type=int, default=100, help="each has a system")
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--items", type=int, default=2_000)
     parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")

@@ -180,8 +180,8 @@ class ScoringQueue:
         seconds = self.board.settings.scoring.release_seconds
         if next_tick(now, seconds) > self._ticked:
             self.score_finals()
-            self.update_ties()
-            self._ticked = next_tick(now, seconds)
+            if self.update_ties():
+                self._ticked = next_tick(now, seconds)
         if now > self._cleaned + CLEAN_SECONDS:
             self._cleaned = now
             self.store.write(remove_stale_uploads, now)
@@ -380,8 +380,12 @@ class ScoringQueue:
     def _unit(self, one: BoardSet, metric: str) -> Unit:
         return metrics()[metric].unit(self.board.tasks[one.task])
 
-    def update_ties(self) -> None:
-        """Compare the shown systems of each set that were not compared yet, and write the tie letters."""
+    def update_ties(self) -> bool:
+        """Compare the shown systems of each set that were not compared yet, and write the tie letters; whether all is done.
+
+        A board of a hundred systems has thousands of pairs. A submission does not wait for them: it is scored first, and the pairs
+        go on where they stopped.
+        """
         now = self.clock()
         for one in self.board.sets:
             rows = self.store.read(read_shown_scores, now, task=one.task, split=one.split)
@@ -398,6 +402,8 @@ class ScoringQueue:
                     if are_far_apart(left, right):
                         p_of[left.submission, right.submission] = "<0.0001"
                         continue
+                    if self._is_stopping or self.store.read(list_waiting, 1):
+                        return False
                     with suppress(HelperFailed):
                         for comparison in self.compare_shown(
                             one.task, one.split, left.submission, right.submission
@@ -410,6 +416,7 @@ class ScoringQueue:
                     save_shown_ties, one.task, one.split, metric, letters, self.clock()
                 )
             self.store.write(set_value, key, signature)
+        return True
 
     def find_best(self, rows: Sequence[ShownScore]) -> dict[str, list[ShownScore]]:
         """The scores of the submission of each published system that has its best shown main score, by metric, the best first."""
