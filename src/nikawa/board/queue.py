@@ -396,7 +396,7 @@ class ScoringQueue:
                 continue
             for metric, scores in best.items():
                 if self._is_stopping:
-                    return
+                    return False
                 p_of: dict[tuple[str, str], str] = {}
                 for left, right in combinations(scores, 2):
                     if are_far_apart(left, right):
