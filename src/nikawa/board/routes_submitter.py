@@ -87,6 +87,7 @@ from nikawa.serve.login import (
     end_session,
     find_person,
     hash_password,
+    hash_token,
     password_hash,
     password_matches,
     require_csrf,
@@ -122,6 +123,8 @@ MAX_FILES_AT_ONCE = 20
 """Of one account."""
 TOKEN_NOTE_SECONDS = 60.0
 """Between two notes of when a token was last used."""
+MAX_NOTED_TOKENS = 10_000
+"""Whose last use is remembered."""
 INCOMING = "incoming-"
 """What the folder of a file begins with that is on its way; what a killed server leaves is removed with other orphans."""
 
@@ -135,6 +138,7 @@ class SubmitterRoutes:
         """Of an address."""
         self._tasks: tuple[TaskInfo, ...] | None = None
         self._noted: dict[str, float] = {}
+        """The hash of a token to when its use was noted."""
         self._checks = asyncio.Semaphore(MAX_CHECKS)
         self._senders: dict[str, tuple[asyncio.Lock, int]] = {}
 
@@ -197,11 +201,11 @@ class SubmitterRoutes:
         return submitter
 
     async def _note_use(self, token: str) -> None:
-        now = self.site.clock()
-        if now - self._noted.get(token, 0.0) > TOKEN_NOTE_SECONDS:
-            if len(self._noted) > 10_000:
+        now, name = self.site.clock(), hash_token(token)
+        if now - self._noted.get(name, 0.0) > TOKEN_NOTE_SECONDS:
+            if len(self._noted) > MAX_NOTED_TOKENS:
                 self._noted.clear()
-            self._noted[token] = now
+            self._noted[name] = now
             await self.site.write(note_token_use, token, now)
 
     async def _submitter_of_page(self, request: Request) -> Submitter:
@@ -399,6 +403,7 @@ class SubmitterRoutes:
             remaining=await self.site.read(list_remaining, self.board, account.id, now),
             words=dict(words),
             phase=find_phase(self.board, now),
+            may_submit=account.state == "active" and find_phase(self.board, now) == "open",
             phase_text=self._describe_phase(request),
             reveals=format_minute(self.board.settings.dates.reveals_at),
             address=self.site.address,

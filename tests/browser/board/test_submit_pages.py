@@ -1,6 +1,6 @@
 """Submitters and owners in a real browser: an account, a file that is wrong, a submission, its result, and what the owner sees of it.
 
-The tests of this file share one board and follow each other, as people do.
+The tests of this file share one board; each has accounts of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pytest
 from tests.board.conftest import BoardMaker, BoardUnderTest, HiddenData
 from tests.browser.conftest import Listening
 
+from nikawa.board.accounts import ACCOUNT_COOKIE, start_account_session
 from nikawa.board.app import create_app
 from nikawa.board.flags import FlagFinder
 from nikawa.serve.login import SESSION_COOKIE, hash_password, set_person, start_session
@@ -66,18 +67,32 @@ class Served:
         if not request.url.startswith((self.address, "data:")):
             self.faults.append(f"asked for {request.url}")
 
-    def log_in(self, page: Any, name: str) -> None:
-        page.goto(f"{self.address}/log-in")
-        page.fill("#name", name)
-        page.fill("#password", PASSWORD)
-        page.click("main form button")
-        page.wait_for_load_state()
+    def enter(self, name: str, path: str = "/me", page: Any = None, **how: Any) -> Any:
+        """A page as an account sees it that is logged in; the account is made when it is first needed."""
+        page = page or self.open("/about", **how)
+        id = self.under.account(name).id
+        value = self.under.store.write(start_account_session, id, self.under.now)
+        self._add_cookie(page, ACCOUNT_COOKIE, value)
+        page.goto(self.address + path)
+        return page
 
-    def enter_as_owner(self, page: Any) -> None:
-        """Log in without the form, which takes its time."""
-        value = self.under.store.write(start_session, "owner", self.under.now)
-        cookie = {"name": SESSION_COOKIE, "value": value, "url": self.address}
-        page.context.add_cookies([cookie])
+    def enter_as_owner(self, name: str = "owner", page: Any = None) -> Any:
+        """The dashboard as somebody sees it who is logged in."""
+        page = page or self.open("/about")
+        value = self.under.store.write(start_session, name, self.under.now)
+        self._add_cookie(page, SESSION_COOKIE, value)
+        page.goto(f"{self.address}/owner")
+        return page
+
+    def _add_cookie(self, page: Any, name: str, value: str) -> None:
+        page.context.add_cookies([{"name": name, "value": value, "url": self.address}])
+
+    def submit(self, name: str, right: int, system: str = "Model A") -> None:
+        """A submission of an account, with its result."""
+        made = self.under.system(name, system)
+        files = [self.under.answers(right, seed=right), self.under.answers(70, "final", right)]
+        self.under.submit(*files, system=made, account=name)
+        self.under.score()
 
     def shot(self, page: Any, name: str) -> None:
         if SHOTS:
@@ -86,7 +101,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(
+def shared_board(
     hidden_data: HiddenData, chromium: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
     with BoardMaker(hidden_data, tmp_path_factory.mktemp("served"), "") as make:
@@ -104,20 +119,11 @@ def served(
         made.listening.close()
 
 
-@pytest.fixture(scope="module")
-def ann(served: Served) -> Any:
-    """The browser of a submitter, who signs up first."""
-    page = served.open("/submit")
-    assert page.url.endswith("/log-in?next=/submit")
-    page.click("text=Sign up")
-    served.shot(page, "sign-up")
-    page.fill("#name", f"Ann {HOSTILE}")
-    page.fill("#email", "ann@lab.example")
-    page.fill("#password", PASSWORD)
-    page.fill("#note", "We want to submit our new model.")
-    page.click("main form button.main")
-    page.wait_for_url("**/me")
-    return page
+@pytest.fixture
+def served(shared_board: Served) -> Iterator[Served]:
+    """The board; the browser must have complained about nothing in the end."""
+    yield shared_board
+    assert shared_board.faults == []
 
 
 def add_files(page: Any, *files: tuple[str, bytes]) -> None:
@@ -142,13 +148,28 @@ def drop_file(page: Any, name: str, text: str) -> None:
     page.wait_for_selector(f"#files tr.fine:has-text('{name}')")
 
 
-def test_an_account_waits_for_approval(served: Served, ann: Any) -> None:
+def test_an_account_waits_for_approval(served: Served) -> None:
+    ann = served.open("/submit")
+    assert ann.url.endswith("/log-in?next=/submit")
+    ann.click("text=Sign up")
+    ann.fill("#name", f"Ann {HOSTILE}")
+    ann.fill("#email", "ann@lab.example")
+    ann.fill("#password", PASSWORD)
+    ann.fill("#note", "We want to submit our new model.")
+    served.shot(ann, "sign-up")
+    ann.click("main form button.main")
+    ann.wait_for_url("**/me")
     assert "waits for approval" in ann.inner_text(".notice")
     served.shot(ann, "me-waiting")
+    ann.goto(f"{served.address}/submit")
+    assert ann.locator("#submission").count() == 0
     owner = served.open("/owner")
-    served.log_in(owner, "owner")
+    assert owner.url.endswith("/log-in")
+    owner.fill("#name", "owner")
+    owner.fill("#password", PASSWORD)
+    owner.click("main form button")
     owner.wait_for_url("**/owner")
-    row = owner.locator("#approvals tbody tr")
+    row = owner.locator("#approvals tbody tr", has_text="ann@lab.example")
     assert HOSTILE in row.inner_text()
     assert "We want to submit" in row.inner_text()
     served.shot(owner, "owner-approvals")
@@ -156,110 +177,107 @@ def test_an_account_waits_for_approval(served: Served, ann: Any) -> None:
     owner.wait_for_load_state()
     assert owner.locator("#approvals").count() == 0
     ann.reload()
-    assert ann.locator(".notice").count() == 0
-    assert served.faults == []
+    assert ann.locator("#submission").count() == 1
 
 
-def test_a_wrong_file_is_said_at_once_and_counts_nothing(served: Served, ann: Any) -> None:
-    ann.goto(f"{served.address}/submit")
-    good = served.under.answers(120)
-    lines = good.splitlines()
+def test_a_wrong_file_is_said_at_once_and_counts_nothing(served: Served) -> None:
+    page = served.enter("Bea", "/submit")
+    lines = served.under.answers(121, seed=9).splitlines()
     other = b"contradiction" if b"neutral" in lines[0] else b"neutral"
     twice = b"\n".join([*lines, re.sub(rb'answer":"[a-z]+', b'answer":"' + other, lines[0])])
     short = b"\n".join(lines[:50])
-    add_files(ann, ("twice.jsonl", twice), ("short.jsonl", short), ("notes.txt", b"hello"))
-    told = ann.locator("#files .result").all_inner_texts()
-    assert "twice.jsonl, line 201" in told[0]
-    assert "150 of 200 items have no answer" in told[1]
-    assert len(told) == 3
-    assert ann.locator("#files tr.wrong").count() == 3
-    assert ann.is_disabled("#send")
-    assert "Remove the files with errors" in ann.inner_text("#summary")
-    served.shot(ann, "submit-wrong")
-    for button in ann.locator("#files .remove").all()[::-1]:
+    add_files(page, ("twice.jsonl", twice), ("short.jsonl", short), ("notes.txt", b"hello"))
+    shown = page.locator("#files .result").all_inner_texts()
+    assert "twice.jsonl, line 201" in shown[0]
+    assert "150 of 200 items have no answer" in shown[1]
+    assert len(shown) == 3
+    assert page.locator("#files tr.wrong").count() == 3
+    assert page.is_disabled("#send")
+    assert "Remove the files with errors" in page.inner_text("#summary")
+    served.shot(page, "submit-wrong")
+    for button in page.locator("#files .remove").all()[::-1]:
         button.click()
-    assert ann.locator("#files tr").count() == 0
-    ann.goto(f"{served.address}/me")
-    assert "4 of 4 left" in ann.inner_text("#left")
-    assert served.faults == []
+    assert page.locator("#files tr").count() == 0
+    page.goto(f"{served.address}/me")
+    assert "4 of 4 left" in page.inner_text("#left")
 
 
-def test_seeds_become_one_submission_with_a_result(served: Served, ann: Any) -> None:
-    ann.goto(f"{served.address}/submit")
+def test_seeds_become_one_submission_with_a_result(served: Served) -> None:
+    page = served.enter("Cho", "/submit")
     seeds = [(f"seed{n}.jsonl", served.under.answers(118 + n, seed=n)) for n in range(3)]
-    add_files(ann, *seeds)
-    drop_file(ann, "final.jsonl", served.under.answers(70, "final").decode())
-    assert ann.locator("#files tr.fine").count() == 4
-    assert "with 3 seeds" in ann.inner_text("#summary")
-    ann.fill("#name", "Model A")
-    ann.fill("#description", "A **small** model. <script>alert(3)</script>")
-    ann.fill("#links", "Paper https://example.org/paper\nhttps://example.org/code")
-    ann.fill("#parameters", "110M")
-    served.shot(ann, "submit-ready")
-    ann.click("#send")
-    ann.wait_for_url("**/me?submitted=*")
-    assert "was received" in ann.inner_text("p.fine")
-    assert "waiting to be scored" in ann.inner_text(".submissions")
-    assert "3 of 4 left" in ann.inner_text("#left")
+    add_files(page, *seeds)
+    drop_file(page, "final.jsonl", served.under.answers(70, "final").decode())
+    assert page.locator("#files tr.fine").count() == 4
+    assert "with 3 seeds" in page.inner_text("#summary")
+    page.fill("#name", "Model C")
+    page.fill("#description", "A **small** model. <script>alert(3)</script>")
+    page.fill("#links", "Paper https://example.org/paper\nhttps://example.org/code")
+    page.fill("#parameters", "110M")
+    served.shot(page, "submit-ready")
+    page.click("#send")
+    page.wait_for_url("**/me?submitted=*")
+    assert "was received" in page.inner_text("p.fine")
+    assert "waiting to be scored" in page.inner_text(".submissions")
+    assert "3 of 4 left" in page.inner_text("#left")
     served.under.queue.run_once()  # scored, but its tick has not come
-    ann.reload()
-    assert "waiting to be scored" in ann.inner_text(".submissions")
+    page.reload()
+    assert "waiting to be scored" in page.inner_text(".submissions")
     served.under.score()
-    ann.goto(f"{served.address}/me")
-    assert re.search(r"accuracy: \d\d", ann.inner_text(".submissions"))
-    served.shot(ann, "me-scored")
-    visitor = served.open("/")
-    assert "Model A" in visitor.inner_text("main")
-    assert served.faults == []
+    page.goto(f"{served.address}/me")
+    assert re.search(r"accuracy: \d\d", page.inner_text(".submissions"))
+    served.shot(page, "me-scored")
+    system = page.locator(".system a.button").get_attribute("href")
+    page.goto(served.address + system)
+    assert "A small model. <script>alert(3)</script>" in page.inner_text("main")
+    assert (
+        page.get_by_role("link", name="Paper").get_attribute("href") == "https://example.org/paper"
+    )
 
 
-def test_a_system_is_edited_hidden_published_and_withdrawn(served: Served, ann: Any) -> None:
-    visitor = served.open("/")
+def test_a_system_is_edited_hidden_and_published(served: Served) -> None:
+    served.submit("Dan", 131)
+    page, visitor = served.enter("Dan"), served.open("/")
 
     def wait_until(is_listed: bool) -> None:
         """What visitors see is updated at most so often."""
         for _ in range(50):
             visitor.goto(served.address)
-            if ("Model B" in visitor.inner_text("main")) == is_listed:
+            if ("Model D" in visitor.inner_text("main")) == is_listed:
                 return
             visitor.wait_for_timeout(100)
         raise AssertionError(f"listed: {not is_listed}")
 
-    ann.goto(f"{served.address}/me")
-    ann.click(".system .edit summary")
-    field = ann.locator(".system .edit input[name=name]")
-    field.fill("Model B")
-    served.shot(ann, "me-edit")
-    ann.click(".system .edit button.main")
-    ann.wait_for_url("**/me?done=saved*")
+    page.click(".system .edit summary")
+    page.locator(".system .edit input[name=name]").fill("Model D")
+    served.shot(page, "me-edit")
+    page.click(".system .edit button.main")
+    page.wait_for_url("**/me?done=saved*")
     wait_until(is_listed=True)
-    ann.click("text=Take off the leaderboard")
-    ann.wait_for_load_state()
+    page.click("text=Take off the leaderboard")
+    page.wait_for_load_state()
     wait_until(is_listed=False)
-    ann.get_by_role("button", name="Publish", exact=True).click()
-    ann.wait_for_load_state()
+    page.get_by_role("button", name="Publish", exact=True).click()
+    page.wait_for_load_state()
     wait_until(is_listed=True)
-    ann.select_option("#final-1", index=1)
-    ann.click("#final button")
-    ann.wait_for_load_state()
-    assert ann.eval_on_selector("#final-1", "select => select.value") != ""
-    assert served.faults == []
+    page.select_option("#final-1", index=1)
+    page.click("#final button")
+    page.wait_for_load_state()
+    assert page.eval_on_selector("#final-1", "select => select.value") != ""
 
 
-def test_a_token_is_shown_once(served: Served, ann: Any) -> None:
-    ann.goto(f"{served.address}/me")
-    ann.fill("#label", "cluster")
-    ann.click("#tokens form.inline button")
-    token = ann.inner_text(".token")
+def test_a_token_is_shown_once(served: Served) -> None:
+    page = served.enter("Eve")
+    page.fill("#label", "cluster")
+    page.click("#tokens form.inline button")
+    token = page.inner_text(".token")
     assert token.startswith("nikawa_")
-    served.shot(ann, "me-token")
-    ann.goto(f"{served.address}/me")
-    assert token not in ann.content()
-    assert "cluster" in ann.inner_text("#tokens")
-    ann.click("#tokens td button")
-    ann.wait_for_load_state()
-    assert "There are no tokens" in ann.inner_text("#tokens")
-    assert served.faults == []
+    served.shot(page, "me-token")
+    page.goto(f"{served.address}/me")
+    assert token not in page.content()
+    assert "cluster" in page.inner_text("#tokens")
+    page.click("#tokens td button")
+    page.wait_for_load_state()
+    assert "There are no tokens" in page.inner_text("#tokens")
 
 
 @pytest.mark.parametrize(
@@ -268,41 +286,36 @@ def test_a_token_is_shown_once(served: Served, ann: Any) -> None:
     ids=str,
 )
 def test_pages_fit_in_every_language(
-    served: Served, ann: Any, language: str, scheme: str, width: int
+    served: Served, language: str, scheme: str, width: int
 ) -> None:
+    name = f"Team {HOSTILE}"
+    if name not in served.under._accounts:
+        served.submit(name, 141, "Model F")
     page = served.open(
         "/sign-up", language, viewport={"width": width, "height": 800}, color_scheme=scheme
     )
     for path in ("/sign-up", "/log-in", "/submit", "/me", "/api", "/owner"):
         if path == "/submit":
-            page.context.add_cookies(ann.context.cookies())
+            served.enter(name, page=page)
         if path == "/owner":
-            served.enter_as_owner(page)
+            served.enter_as_owner(page=page)
         page.goto(served.address + path)
         assert page.url == served.address + path
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), path
         assert page.evaluate("() => document.documentElement.lang") == language
         served.shot(page, f"{path.strip('/')}-{language}-{scheme}-{width}")
-    assert served.faults == []
 
 
-def test_the_owner_sees_flags_and_invites_and_a_reviewer_only_looks(
-    served: Served, ann: Any
-) -> None:
-    ann.goto(f"{served.address}/submit")
+def test_the_owner_sees_flags_and_invites_and_a_reviewer_only_looks(served: Served) -> None:
     line = b'{"id": "%s", "answer": "neutral"}\n'
-    add_files(ann, ("one.jsonl", b"".join(line % id.encode() for id in served.under.gold["test"])))
-    ann.check("input[name=system] >> nth=1")
-    ann.click("#send")
-    ann.wait_for_url("**/me?submitted=*")
+    answers = b"".join(line % id.encode() for id in served.under.gold["test"])
+    served.under.submit(answers, system=served.under.system("Gus", "All neutral"), account="Gus")
     served.under.score()
-    owner = served.open("/about")
-    served.enter_as_owner(owner)
-    owner.goto(f"{served.address}/owner")
-    assert "One label" in owner.inner_text("#flags")
-    assert "share of that label" in owner.inner_text("#flags")
+    owner = served.enter_as_owner()
+    flags = owner.locator("#flags tbody tr", has_text="One label")
+    assert "share of that label" in flags.inner_text()
     assert re.search(r"\d bits", owner.inner_text("#leak"))
-    assert "Ann" in owner.inner_text("#leak")
+    assert "Gus" in owner.inner_text("#leak")
     owner.fill("#notes", "Team Blue\nTeam Red")
     owner.click("#invitations button.main")
     owner.wait_for_load_state()
@@ -312,45 +325,44 @@ def test_the_owner_sees_flags_and_invites_and_a_reviewer_only_looks(
     owner.click("#audit summary")
     served.shot(owner, "owner")
     assert "submissions.per_day" in owner.inner_text("#settings")
-    assert "sign up" in owner.inner_text("#audit")
-    mio = served.open("/owner")
-    served.log_in(mio, "mio")
+    assert "invite" in owner.inner_text("#audit")
+    mio = served.enter_as_owner("mio")
     assert "Only an owner can change" in mio.inner_text(".notice")
     assert mio.locator("main button:visible").all_inner_texts() == ["Log out"]
     assert mio.locator("#audit").count() == 0
-    owner.click("#flags tbody button")
+    flags.locator("button").click()
     owner.wait_for_load_state()
-    assert "No open flags" in owner.inner_text("#flags")
-    guest = served.open(links[0].replace(links[0].partition("/sign-up")[0], ""))
+    assert flags.count() == 0
+    guest = served.open("/sign-up?" + links[0].partition("?")[2])
     guest.fill("#name", "Blue")
     guest.fill("#email", "blue@lab.example")
     guest.fill("#password", PASSWORD)
     guest.click("main form button.main")
     guest.wait_for_url("**/me")
     assert guest.locator(".notice").count() == 0  # an invitation needs no approval
-    assert served.faults == []
 
 
-def test_withdrawing_asks_first_and_password_change_logs_others_out(
-    served: Served, ann: Any
-) -> None:
-    other = served.open("/about")
-    other.context.add_cookies(ann.context.cookies())
-    ann.goto(f"{served.address}/me")
-    ann.click("#account summary")
-    ann.fill("#old", PASSWORD)
-    ann.fill("#new", PASSWORD + "2")
-    ann.click("#account button.main")
-    ann.wait_for_url("**/me?done=password_changed")
+def test_a_password_change_logs_others_out(served: Served) -> None:
+    page, other = served.enter("Hal"), served.enter("Hal")
+    page.click("#account summary")
+    page.fill("#old", "correct horse")
+    page.fill("#new", PASSWORD)
+    page.click("#account button.main")
+    page.wait_for_url("**/me?done=password_changed")
     other.goto(f"{served.address}/me")
     assert "/log-in" in other.url
-    ann.click(".system .withdraw summary")
-    served.shot(ann, "me-withdraw")
-    ann.click(".system .withdraw button")
-    ann.wait_for_load_state()
-    assert "withdrawn" in ann.inner_text(".system")
-    ann.click("text=Log out")
-    ann.wait_for_load_state()
-    ann.goto(f"{served.address}/me")
-    assert "/log-in" in ann.url
-    assert served.faults == []
+    page.click("text=Log out")
+    page.wait_for_load_state()
+    page.goto(f"{served.address}/me")
+    assert "/log-in" in page.url
+
+
+def test_withdrawing_asks_first(served: Served) -> None:
+    served.submit("Ida", 151)
+    page = served.enter("Ida")
+    page.click(".system .withdraw summary")
+    served.shot(page, "me-withdraw")
+    page.click(".system .withdraw button")
+    page.wait_for_load_state()
+    assert "withdrawn" in page.inner_text(".system h2")
+    assert page.locator(".system form").count() == 0
