@@ -69,12 +69,27 @@ def report(browser: str) -> None:
         window.close()
 
 
+def board(browser: str) -> None:
+    """The table of the demonstration leaderboard and its scores over time."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
+        output(f"nikawa board demo {folder}/board --no-serve --quiet")
+        output(f"nikawa board export {folder}/board --to html --out {folder}/pages --quiet")
+        window = running.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = window.new_page(viewport={"width": 1100, "height": 850}, device_scale_factor=1.25)
+        page.goto(Path(folder, "pages", "t", "nikawa-ja-label.html").as_uri())
+        page.screenshot(path=Path(__file__).with_name("board.png"))
+        window.close()
+
+
 def main() -> None:
     """Write each picture to the folder of this file."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("Chromium is not installed")
     report(browser)
+    board(browser)
     for name, commands in PICTURES.items():
         html, lines = page(commands)
         with tempfile.TemporaryDirectory() as folder:

@@ -137,13 +137,13 @@ def _draw_beyond(is_left: bool, y: float, kind: SystemKind) -> str:
 
 
 def bar_ticks(axis: Axis) -> list[float]:
-    """Two or three round values that fit above a table's intervals."""
+    """At most three round values above a table's intervals.
+
+    >>> bar_ticks(Axis(0, 100, left=0, right=160))
+    [0.0, 40.0, 80.0]
+    """
     ticks = axis.ticks()
-    if len(ticks) <= 3:
-        return ticks
-    return (
-        [ticks[0], ticks[len(ticks) // 2], ticks[-1]] if len(ticks) % 2 else [ticks[0], ticks[-1]]
-    )
+    return ticks[:: max(1, (len(ticks) - 1) // 2)][:3]
 
 
 def draw_bar_scale(axis: Axis, ticks: Sequence[float]) -> Markup:
