@@ -65,6 +65,18 @@ def t_p(t: float, df: float) -> float:
     return _incomplete_beta(df / 2, 0.5, df / (df + square), square / (df + square))
 
 
+def t_below(t: float, df: float) -> float:
+    """The one-sided p of a value of Student's t: the probability of a lower one. NaN for NaN and without degrees of freedom.
+
+    >>> round(t_below(-2.0, 10), 4), t_below(0.0, 10)
+    (0.0367, 0.5)
+    """
+    if df <= 0:
+        return float("nan")
+    tail = t_p(t, df) / 2
+    return tail if t < 0 else 1 - tail
+
+
 @lru_cache(4096)
 def t_quantile(share: float, df: float) -> float:
     """The quantile of Student's t for `share` (above 0.5)."""

@@ -2,7 +2,8 @@
 
 Interval: the percentile bootstrap (Efron 1979) over groups of items, fixed seed. Paired tests
 between two systems on the same items: approximate randomisation (Noreen 1989; swaps the two answers of a group at
-random) and the paired bootstrap; exact McNemar for right-or-wrong metrics. Multiplicity: Holm (1979).
+random) and the paired bootstrap; exact McNemar for right-or-wrong metrics. Multiplicity: Holm (1979), and the false discovery rate of Benjamini and Yekutieli (2001), which holds
+however the tests depend on each other (https://doi.org/10.1214/aos/1013699998).
 """
 
 from __future__ import annotations
@@ -253,3 +254,44 @@ def correct_holm(values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
         adjusted[index] = highest
     return adjusted
+
+
+def reject_benjamini_yekutieli(values: Sequence[float], level: float) -> list[bool]:
+    """Which of several p values are significant at a false discovery rate of `level`, in their own order.
+
+    The step-up procedure: all up to the largest p(i) <= i / m * level / (1 + 1/2 + ... + 1/m). An undefined p (NaN) counts as
+    a test, and is never significant.
+
+    >>> reject_benjamini_yekutieli([0.001, 0.3, 0.01], 0.05)
+    [True, False, True]
+    """
+    p = np.asarray(values, dtype=np.float64)
+    order = np.argsort(p)
+    under = np.flatnonzero(p[order] <= benjamini_yekutieli_limits(len(p), level))
+    rejected = np.zeros(len(p), dtype=bool)
+    if len(under):
+        rejected[order[: under[-1] + 1]] = True
+    return [bool(each) for each in rejected]
+
+
+def benjamini_yekutieli_limits(tests: int, level: float) -> Floats:
+    """The limit of the smallest p value, of the second smallest, and so on."""
+    ranks = np.arange(1, tests + 1)
+    limits: Floats = ranks / max(1, tests) * (level / max(1.0, np.sum(1.0 / ranks)))
+    return limits
+
+
+def correct_benjamini_yekutieli(values: Sequence[float]) -> list[float]:
+    """The p values as adjusted by Benjamini and Yekutieli, in their own order; an undefined one stays undefined.
+
+    >>> correct_benjamini_yekutieli([0.01, 0.04])
+    [0.03, 0.06]
+    """
+    p = np.asarray(values, dtype=np.float64)
+    order = np.argsort(p)
+    ranks = np.arange(1, len(p) + 1)
+    raised = p[order] * len(p) / ranks * np.sum(1.0 / ranks)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, np.fmin.accumulate(raised[::-1])[::-1])
+    adjusted[np.isnan(p)] = np.nan
+    return [float(each) for each in adjusted]

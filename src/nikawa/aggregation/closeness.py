@@ -1,0 +1,86 @@
+"""How close two answers to the same item are: equal labels, near numbers, shared spans. For many pairs at a time.
+
+| answers | closeness | best |
+|---|---|---|
+| labels | 1 if they are equal, else 0 | 1 |
+| numbers | the negative squared difference | 0 |
+| spans | F1 of the spans that are equal (start, end, label); two empty answers are equal | 1 |
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.aggregation.spans import count_equal, holds_spans
+from nikawa.aggregation.table import Floats, Table
+from nikawa.errors import BadInput
+
+Score = Literal["accuracy", "neg-rmse", "span-f1"]
+"""How an answer is scored against several others: the mean closeness; of numbers the negative root of the mean squared difference."""
+MAX_EXACT_SQUARES = 512
+"""Different numbers up to which every squared difference is Python's own, as the reference has it; beyond, numpy's."""
+
+
+def choose_score(table: Table, level: str | None = None) -> Score:
+    """The score that fits the answers: of numbers `accuracy` only at the nominal level."""
+    if holds_spans(table):
+        return "span-f1"
+    return "neg-rmse" if table.numeric and level != "nominal" else "accuracy"
+
+
+class Closeness:
+    """The closeness of answers of one table, given by their codes; what was computed once is looked up."""
+
+    def __init__(self, table: Table, score: Score) -> None:
+        self.score = score
+        self.categories = table.categories
+        self._values = table.values if score == "neg-rmse" else np.zeros(0)
+        self._squares = self._square_all() if score == "neg-rmse" else None
+        self._shared: dict[int, float] = {}
+        if score == "span-f1" and not holds_spans(table):
+            what = f"the answers to {table.question!r} are not spans"
+            raise BadInput(what, cure="score labels by accuracy, and numbers by neg-rmse")
+
+    def _square_all(self) -> Floats | None:
+        if len(self.categories) > MAX_EXACT_SQUARES:
+            return None
+        rows = [[-((one - other) ** 2) for other in self.categories] for one in self.categories]
+        return np.array(rows, dtype=np.float64)
+
+    def of(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> Floats:
+        """The closeness of each pair; the arrays may have any shape that numpy can broadcast."""
+        if self.score == "accuracy":
+            return (first == second).astype(np.float64)
+        if self.score == "neg-rmse":
+            if self._squares is not None:
+                squares: Floats = self._squares[first, second]
+                return squares
+            difference = self._values[first] - self._values[second]
+            return -(difference * difference)
+        width = len(self.categories)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        keys, place = np.unique(low.astype(np.int64) * width + high, return_inverse=True)
+        values = np.array([self._share(key) for key in keys.tolist()])
+        shared: Floats = values[place].reshape(low.shape)
+        return shared
+
+    def _share(self, key: int) -> float:
+        """F1 of the spans of two answers."""
+        value = self._shared.get(key)
+        if value is None:
+            one, other = (self.categories[code] for code in divmod(key, len(self.categories)))
+            marked = len(one) + len(other)
+            value = 2 * count_equal(one, other) / marked if marked else 1.0
+            self._shared[key] = value
+        return value
+
+    def score_against(self, answers: NDArray[np.int32], others: NDArray[np.int32]) -> Floats:
+        """The score of an answer per row against the row of others: their mean closeness, of numbers its root.
+
+        Sums run over a row from left to right as in the reference, so that equal scores are equal to the last digit.
+        """
+        mean: Floats = self.of(answers[:, None], np.ascontiguousarray(others)).mean(axis=1)
+        return -np.sqrt(-mean) if self.score == "neg-rmse" else mean
