@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from starlette.testclient import TestClient
 from tests.board.filled import DAY, MARKUP, NOW, ODD, USUAL, Entrant, fill_store, make_board
 
 from nikawa.board import rendering
 from nikawa.board.app import create_app
 from nikawa.board.records import ShownComparison
-from nikawa.board.store import BoardStore, open_store
+from nikawa.board.store import (
+    BoardStore,
+    open_store,
+    read_shown_scores,
+    read_shown_ties,
+    save_shown_scores,
+    save_shown_ties,
+)
 from nikawa.serve.languages import LANGUAGES
 
 PRIVATE = Entrant("a private system", 99.0, state="private", days=11)
@@ -194,6 +202,28 @@ def test_pages_are_made_once_until_something_changes(
     )
     here.now -= DAY
     here.client.cookies.clear()
+
+
+def test_a_new_score_or_tie_is_a_change(here: Served) -> None:
+    (row, *_) = here.store.read(read_shown_scores, NOW, submission="sub000000008")
+
+    def set_value(value: float, tick: float) -> None:
+        here.store.write(save_shown_scores, [replace(row, value=value, visible_at=tick)])
+
+    page = here.get("/t/tides")
+    set_value(79.9, NOW + 300)
+    assert "79.9" not in here.get("/t/tides")
+    here.now += 300
+    assert "79.9" in here.get("/t/tides")
+    here.now -= 300
+    set_value(79.5, 0.0)
+    assert here.get("/t/tides") == page
+    ties = here.store.read(read_shown_ties, NOW, "tides", "test")
+    letters = {submission: letter for (submission, _), letter in ties.items()}
+    here.store.write(save_shown_ties, "tides", "test", "accuracy", dict.fromkeys(letters, "a"), NOW)
+    assert {row[0] for row in rows_of(here.get("/t/tides"))} == {"1", "–"}
+    here.store.write(save_shown_ties, "tides", "test", "accuracy", letters, 0.0)
+    assert here.get("/t/tides") == page
 
 
 def test_what_is_to_be_seen_later_is_not_seen_before(here: Served) -> None:

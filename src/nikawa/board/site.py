@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from nikawa.board.links import ServerLinks
 from nikawa.board.rendering import PAGES, PageContext, environment, read_static_file
-from nikawa.board.snapshot import describe_tasks, read_snapshot
+from nikawa.board.snapshot import DAY, describe_tasks, read_mark, read_snapshot
 from nikawa.board.views import BoardView, TaskView
 from nikawa.board.words import account_messages, page_messages, say
 from nikawa.serve.languages import LANGUAGES, accepted_language
@@ -144,6 +144,7 @@ class Site(ServedSite):
         self.board = board
         self.view_seconds = view_seconds
         self.pages = PageCache()
+        self._last: tuple[bytes, Snapshot] | None = None
         rate = board.settings.server.requests_per_second
         self.requests = RateLimiter(rate, 3 * rate)
         """Of an account or address that changes something, or has something computed."""
@@ -179,12 +180,19 @@ class Site(ServedSite):
         return await self.cached("snapshot", self.view_seconds, self._take_snapshot)
 
     def _take_snapshot(self) -> Snapshot:
+        """A new state, or the last one where nothing has changed since."""
         now = self.clock()
+        mark = self.store.read(read_mark, self.board, now)
+        last = self._last
+        if last is not None and last[0] == mark:
+            return last[1]
         view, current = self.store.read(read_snapshot, self.board, self.tasks, now)
         view = replace(view, address=view.address or self.address)
-        today = int(now // 86_400)  # pages name the day
+        today = int(now // DAY)  # pages name the day
         digest = sha256(msgspec.json.encode([view, today, self.static.version]))
-        return Snapshot(view, digest.hexdigest()[:24], now, current)
+        snapshot = Snapshot(view, digest.hexdigest()[:24], now, current)
+        self._last = (mark, snapshot)
+        return snapshot
 
     async def compare(
         self, task: str, split: str, first: str, second: str
