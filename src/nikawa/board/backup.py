@@ -16,6 +16,7 @@ import msgspec
 
 from nikawa.board.folder import DATABASE
 from nikawa.board.job import format_moment, open_both
+from nikawa.board.records import Submission
 from nikawa.board.store import list_accounts, list_submissions, list_systems, read_true_scores
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write, refuse_existing
@@ -89,11 +90,19 @@ def export_true_scores(
     return len(rows)
 
 
+def _list_all_submissions(db: Connection) -> list[Submission]:
+    """Every submission, the earliest first."""
+    every: list[Submission] = []
+    while page := list_submissions(db, before=every[-1].seq if every else None):
+        every += page
+    return every[::-1]
+
+
 def _list_true_scores(db: Connection) -> list[dict[str, Any]]:
     systems = {system.id: system for system in list_systems(db)}
     accounts = {account.id: account.name for account in list_accounts(db)}
     rows = []
-    for submission in reversed(list_submissions(db, limit=10_000_000)):
+    for submission in _list_all_submissions(db):
         system = systems[submission.system]
         for score in read_true_scores(db, submission.id):
             rows.append(

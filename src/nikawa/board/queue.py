@@ -402,7 +402,8 @@ class ScoringQueue:
                     if are_far_apart(left, right):
                         p_of[left.submission, right.submission] = "<0.0001"
                         continue
-                    if self._is_stopping or self.store.read(list_waiting, 1):
+                    waiting = self.store.read(list_waiting, 1)
+                    if waiting or self._is_stopping:
                         return False
                     with suppress(HelperFailed):
                         for comparison in self.compare_shown(
