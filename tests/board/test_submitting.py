@@ -253,7 +253,7 @@ def test_a_reviewer_changes_nothing(programs: Programs) -> None:
     token = programs.csrf("/owner")
     for path in (
         f"/owner/accounts/{account.id}/close",
-        "/owner/flags/1/resolve",
+        "/owner/flags/x/near/resolve",
         "/owner/invitations",
     ):
         refused = programs.form(path, **{"X-CSRF-Token": token, "notes": "x", "days": "1"})

@@ -6,6 +6,7 @@ was scored long ago.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
@@ -106,12 +107,11 @@ def describe_board(board: Board, tasks: tuple[TaskInfo, ...], now: float) -> Boa
     )
 
 
-def list_parts(submission: Submission) -> list[FilePart]:
-    """The files of a submission by task and split, in their order."""
-    counts: dict[tuple[str, str], int] = {}
-    for file in submission.files:
-        counts[file.task, file.split] = counts.get((file.task, file.split), 0) + 1
-    return [FilePart(task, split, seeds) for (task, split), seeds in counts.items()]
+def list_parts(board: Board, submission: Submission) -> list[FilePart]:
+    """The files of a submission by task and split, in the order of the board."""
+    counts = Counter((file.task, file.split) for file in submission.files)
+    places = [(one.task, one.split) for one in board.sets]
+    return [FilePart(*place, counts[place]) for place in places if place in counts]
 
 
 def describe_submission(

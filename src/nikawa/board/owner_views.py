@@ -10,7 +10,7 @@ import msgspec
 from nikawa.board.account_views import FilePart, list_parts
 from nikawa.board.accounts import SESSION_PREFIX, list_invitations
 from nikawa.board.folder import Board
-from nikawa.board.records import Account, Submission
+from nikawa.board.records import Account, Flag, Submission
 from nikawa.board.settings import BoardSettings
 from nikawa.board.store import (
     list_accounts,
@@ -18,8 +18,9 @@ from nikawa.board.store import (
     list_submissions,
     list_systems,
     list_waiting,
+    resolve_flag,
 )
-from nikawa.serve.audit import audit_rows
+from nikawa.serve.audit import add_audit, audit_rows
 from nikawa.serve.database import Connection
 from nikawa.serve.names import find_look_alikes
 
@@ -47,9 +48,8 @@ class SubmissionRow(NamedTuple):
 
 
 class FlagRow(NamedTuple):
-    """A flag that the owner has not dealt with."""
+    """The flags of one kind that a submission has and that the owner has not dealt with: one a file, at most."""
 
-    seq: int
     kind: str
     detail: Mapping[str, Any]
     at: float
@@ -126,7 +126,7 @@ def read_dashboard(db: Connection, board: Board, before: int | None, now: float)
                 system_id=system.id,
                 is_public=system.state == "published",
                 account=None if one.account is None else names.get(one.account, one.account),
-                parts=list_parts(one),
+                parts=list_parts(board, one),
                 state=one.state,
                 problem=one.problem,
                 flags=list(dict.fromkeys(flag.kind for flag in one.flags if one.account)),
@@ -184,7 +184,13 @@ def _describe_accounts(db: Connection, people: list[Account]) -> Iterator[Accoun
 
 
 def _describe_flags(db: Connection, names: Mapping[str, str]) -> Iterator[FlagRow]:
-    for seq, submission, flag in list_flags(db)[:MAX_FLAGS]:
+    """Open flags, the latest first; of several of a kind that a submission has, the one that names the most others."""
+    most: dict[tuple[str, str], Flag] = {}
+    for _, submission, flag in list_flags(db):
+        kept = most.setdefault((submission, flag.kind), flag)
+        if flag.detail.get("count", 0) > kept.detail.get("count", 0):
+            most[submission, flag.kind] = flag
+    for (submission, kind), flag in list(most.items())[:MAX_FLAGS]:
         row = db.one(
             "SELECT y.name, s.account FROM submissions s JOIN systems y ON y.id = s.system WHERE s.id = ?",
             submission,
@@ -193,14 +199,21 @@ def _describe_flags(db: Connection, names: Mapping[str, str]) -> Iterator[FlagRo
         if account is None:  # a baseline may well answer one label
             continue
         yield FlagRow(
-            seq=seq,
-            kind=flag.kind,
+            kind=kind,
             detail=flag.detail,
             at=flag.at,
             submission=submission,
             system=str(system),
             account=names.get(account, account),
         )
+
+
+def resolve_flags(db: Connection, submission: str, kind: str, who: str, now: float) -> None:
+    """Note that the owner dealt with the flags of one kind that a submission has."""
+    for seq, flagged, flag in list_flags(db):
+        if (flagged, flag.kind) == (submission, kind):
+            resolve_flag(db, seq, who, now)
+    add_audit(db, who, "resolve flag", {"submission": submission, "flag": kind}, now)
 
 
 def _count_finals(db: Connection, board: Board) -> tuple[int, int, int]:

@@ -14,13 +14,13 @@ from nikawa.board.owner_views import (
     list_settings,
     read_audit,
     read_dashboard,
+    resolve_flags,
 )
 from nikawa.board.rendering import format_minute
 from nikawa.board.settings import SETTINGS
-from nikawa.board.store import list_accounts, resolve_flag, sum_disclosures
+from nikawa.board.store import list_accounts, sum_disclosures
 from nikawa.board.wire import HelperFailed, HelperGone
 from nikawa.board.words import owner_messages
-from nikawa.serve.audit import add_audit
 from nikawa.serve.errors import Refused
 from nikawa.serve.languages import fill_message
 from nikawa.serve.login import CSRF_FIELD, SESSION_COOKIE, Person, find_person, require_csrf
@@ -37,7 +37,7 @@ MAX_FORM_BYTES = 65_536
 MAX_INVITATIONS = 100
 """Of one form."""
 DAY = 86_400.0
-MAX_LEAKS = 6
+MAX_LEAKS = 4
 """Rows of one test: everybody together, and the accounts with the most."""
 
 
@@ -55,7 +55,7 @@ class OwnerRoutes:
         return [
             Route("/owner", self.dashboard),
             post("/owner/accounts/{id}/{action}", self.change_account),
-            post("/owner/flags/{seq:int}/resolve", self.resolve_flag),
+            post("/owner/flags/{submission}/{kind}/resolve", self.resolve_flags),
             post("/owner/invitations", self.invite),
         ]
 
@@ -188,16 +188,11 @@ class OwnerRoutes:
         await self.site.write(set_account_state, id, state, person.name, self.site.clock())
         return _redirect("/owner#accounts")
 
-    async def resolve_flag(self, request: Request) -> Response:
-        """Note that the owner has dealt with a flag."""
+    async def resolve_flags(self, request: Request) -> Response:
+        """Note that the owner has dealt with the flags of one kind that a submission has."""
         person, _ = await self._owner_form(request)
-        seq, now = request.path_params["seq"], self.site.clock()
-
-        def resolve(db: Any) -> None:
-            resolve_flag(db, seq, person.name, now)
-            add_audit(db, person.name, "resolve flag", {"flag": seq}, now)
-
-        await self.site.write(resolve)
+        submission, kind = request.path_params["submission"], request.path_params["kind"]
+        await self.site.write(resolve_flags, submission, kind, person.name, self.site.clock())
         return _redirect("/owner#flags")
 
     async def invite(self, request: Request) -> Response:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from nikawa.board.account_views import (
-    FilePart,
     describe_account,
     describe_board,
     describe_system,
@@ -485,7 +484,7 @@ class SubmitterRoutes:
             submitted=submitted,
             token=token,
             systems=info.systems,
-            parts=_parts_by_submission(submissions),
+            parts={one.id: list_parts(board, one) for one in submissions},
             is_waiting=any(one.state in ("received", "scoring") for one in submissions)
             or any(one.visible_at is not None and one.visible_at > now for one in submissions),
             remaining=info.remaining,
@@ -890,10 +889,6 @@ def _format_date(moment: float | str) -> str:
 
         moment = datetime.fromisoformat(moment).timestamp()
     return format_minute(moment)
-
-
-def _parts_by_submission(submissions: Any) -> dict[str, list[FilePart]]:
-    return {one.id: list_parts(one) for one in submissions}
 
 
 def _list_warnings(words: Mapping[str, str], upload: Any) -> list[str]:
