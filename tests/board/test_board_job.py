@@ -17,7 +17,7 @@ from nikawa.board.backup import backup, export_as
 from nikawa.board.entries import EntryFacts, enter_answers, enter_humans
 from nikawa.board.folder import open_board
 from nikawa.board.helpers import start_checker, start_scorer
-from nikawa.board.job import NewBoard, create_board, invite, read_status, set_password
+from nikawa.board.job import NewBoard, change_entry, create_board, invite, read_status, set_password
 from nikawa.board.queue import ScoringQueue
 from nikawa.board.serving import lock_folder_of
 from nikawa.board.store import list_systems, open_store, read_shown_scores, read_true_scores
@@ -197,6 +197,24 @@ def test_invitations_and_passwords(make_board: MakeBoard) -> None:
         link.startswith("https://board.example/sign-up?invitation=") for _, link in made.links
     )
     assert len(set_password(here.board.folder, "rev", "reviewer", database=database)) > 10
+
+
+def test_the_owner_changes_any_system(make_board: MakeBoard) -> None:
+    here = make_board()
+    database = (
+        here.store.database.address if here.store.database.address.startswith("postgres") else ""
+    )
+    made = here.system("ann", "Model")
+    folder = here.board.folder
+    assert change_entry(folder, "Model", state="private", database=database).state == "private"
+    assert change_entry(folder, made.id, name="Other", database=database).name == "Other"
+    with pytest.raises(BadInput, match="there is no system 'Othr'; did you mean 'Other'"):
+        change_entry(folder, "Othr", state="private", database=database)
+    with pytest.raises(BadInput, match="there is no state 'gone'"):
+        change_entry(folder, "Other", state="gone", database=database)
+    change_entry(folder, "Other", state="withdrawn", database=database)
+    with pytest.raises(BadInput, match="it was withdrawn, and stays so"):
+        change_entry(folder, "Other", state="published", database=database)
 
 
 def test_one_server_a_board(make_sqlite_board: MakeBoard) -> None:

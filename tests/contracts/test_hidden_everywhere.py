@@ -276,6 +276,7 @@ WITHOUT_EXAMPLES = {
     "board enter": "reads answers, and judgements for their owner",
     "board backup": "copies the key file for its owner, with mode 0600",
     "board export": "tests/board searches what it writes",
+    "board system": "changes the name or state of a system",
     "board submit": "sends answers to a board",
     "board demo": "uses the embedded data",
     "lexicon build": "reads plain text",

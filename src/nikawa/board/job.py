@@ -14,6 +14,7 @@ from typing import Any
 
 from nikawa.board.accounts import make_invitation
 from nikawa.board.folder import DATASETS, KEYS, SCORER, SECRET, SUBMISSIONS, Board, open_board
+from nikawa.board.records import System, SystemState
 from nikawa.board.settings import SETTINGS, SetSettings, format_settings, parse_date
 from nikawa.board.store import (
     BoardStore,
@@ -22,6 +23,7 @@ from nikawa.board.store import (
     open_store,
     sum_disclosures,
 )
+from nikawa.board.submissions import change_any_system
 from nikawa.datasets.custom import custom_tasks
 from nikawa.datasets.keys import LabelKeys, describe_mode, read_keys, read_notice, restore_labels
 from nikawa.datasets.load import load
@@ -29,6 +31,7 @@ from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, private_files
 from nikawa.io.folders import is_dataset_folder
 from nikawa.serve.database import Connection
+from nikawa.serve.errors import Refused
 from nikawa.serve.login import hash_password, set_person
 from nikawa.serve.names import MAX_NAME_CHARS, find_name_fault
 from nikawa.serve.store import get_value
@@ -268,6 +271,45 @@ def set_password(
     with open_both(folder, database) as (_, store):
         store.write(set_person, name, role, password_hash, time.time())
     return password
+
+
+STATES: tuple[SystemState, ...] = ("published", "private", "withdrawn")
+
+
+def change_entry(
+    folder: Path, system: str, *, state: str = "", name: str = "", database: str = ""
+) -> System:
+    """Publish, hide or withdraw a system of anybody, or rename it; `system` is its id, or its name where only one has it.
+
+    A withdrawn system stays withdrawn.
+    """
+    if state and state not in STATES:
+        raise unknown("state", state, STATES)
+    if not state and not name:
+        raise BadInput("there is nothing to change", cure="pass --state or --name")
+    facts = {key: value for key, value in (("state", state), ("name", name)) if value}
+    with open_both(folder, database) as (_, store):
+        systems = store.read(list_systems)
+        found = [one for one in systems if system in (one.id, one.name)]
+        if len(found) > 1:
+            ids = list_names(one.id for one in found)
+            raise BadInput(
+                f"{len(found)} systems are called {system!r}", cure=f"pass the id: {ids}"
+            )
+        if not found:
+            raise unknown("system", system, (one.name for one in systems))
+        try:
+            return store.write(change_any_system, found[0].id, facts, time.time())
+        except Refused as problem:
+            what = f"{found[0].name} cannot be changed: {REFUSALS.get(problem.code, problem.code)}"
+            raise BadInput(what) from None
+
+
+REFUSALS = {
+    "withdrawn": "it was withdrawn, and stays so",
+    "bad_name": "the name cannot be shown",
+    "name_taken": "its account has another system of that name",
+}
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ def register(app: typer.Typer) -> None:
     )
     verb.command("invite", epilog=f"{start} invite my-board 'Team A' 'Team B'")(invite)
     verb.command("enter", epilog=f"{start} enter my-board runs/mine-label--majority--*")(enter)
+    verb.command("system", epilog=f"{start} system my-board MyModel --state withdrawn")(system)
     verb.command("backup", epilog=f"{start} backup my-board --out my-board.tar.zst")(backup)
     verb.command("export", epilog=f"{start} export my-board --out board.csv")(export)
     verb.command(
@@ -424,6 +425,33 @@ def enter(
             echo(f"{entry.name}: {', '.join(entry.sets)}; its page: /s/{entry.system}")
         if not human:
             echo("The server scores what was entered; it is shown from the next release time on")
+    return None
+
+
+def system(
+    board: BoardFolder,
+    name: Annotated[str, typer.Argument(metavar="SYSTEM", help="Its id (as in /s/ID) or name.")],
+    state: Annotated[
+        str,
+        typer.Option(
+            help="published, private or withdrawn; a withdrawn system stays withdrawn.",
+            autocompletion=complete_from("published", "private", "withdrawn"),
+            show_default=False,
+        ),
+    ] = "",
+    new_name: Annotated[str, typer.Option("--name", help="Another name.", show_default=False)] = "",
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Publish, hide, withdraw or rename any system of the board; works while it is served."""
+    from nikawa.board.job import change_entry
+
+    changed = change_entry(board, name, state=state, name=new_name, database=database)
+    if json:
+        return print_json({"system": changed.id, "name": changed.name, "state": changed.state})
+    if not quiet:
+        echo(f"{changed.name} ({changed.id}) is {changed.state}")
     return None
 
 
