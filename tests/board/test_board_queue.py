@@ -246,6 +246,10 @@ def test_a_submission_that_ends_the_scorer_again_and_again_fails(make_board: Mak
         here.queue.run_once()
     here.queue.scorer.ask = ask  # type: ignore[method-assign]
     assert here.find(submission).state == "failed"
+    left = here.store.read(
+        count_allowance, here.board.settings, here.account("ann").id, "tides", here.now
+    )
+    assert (left.today, left.in_all) == (2, 100)  # the time of the scoring process is spent
     other = here.submit(here.answers(101))
     here.queue.run_once()
     assert here.find(other).state == "scored"

@@ -123,13 +123,17 @@ def test_slices_and_further_metrics_are_no_free_queries() -> None:
 
 def test_what_must_not_be_sliced_is_never_shown() -> None:
     rules = RevealRules(
-        step=1.0, slices=("tag", "gold"), closed_slices=frozenset({"tag=all-but-three"})
+        step=1.0,
+        slices=("tag", "gold"),
+        closed_slices=frozenset({"tag=all-but-three"}),
+        published_slices=frozenset({"tag=rare", "tag=all-but-three", "tag=common"}),
     )
     scores = [
         true(80.0),
         true(80.0, where="gold=entailment", n=700),
         true(80.0, where="bin=0-1", n=700),
         true(80.0, where="length=1-5", n=700),
+        true(80.0, where="tag=only-the-keys-have-it", n=700),
         true(80.0, where="tag=rare", n=49),
         true(80.0, where="tag=all-but-three", n=1_997),
         true(0.3, metric="mse"),
@@ -146,6 +150,7 @@ def test_what_must_not_be_sliced_is_never_shown() -> None:
         ("accuracy", "gold=entailment"): "hidden",
         ("accuracy", "bin=0-1"): "hidden",
         ("accuracy", "length=1-5"): "hidden",
+        ("accuracy", "tag=only-the-keys-have-it"): "hidden",
         ("accuracy", "tag=rare"): "too-few",
         ("accuracy", "tag=all-but-three"): "too-few",
         ("accuracy", "tag=common"): 80.0,

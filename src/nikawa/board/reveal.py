@@ -85,6 +85,8 @@ class RevealRules:
     min_items: int = 50
     closed_slices: frozenset[str] = frozenset()
     """Slices that would isolate a few items; see `choose_slices`."""
+    published_slices: frozenset[str] | None = None
+    """The slices that the published items have; any other is made of hidden fields, and is never shown. None: not known."""
 
     @classmethod
     def of(cls, settings: BoardSettings) -> RevealRules:
@@ -176,7 +178,8 @@ def reveal_scores(
 
 
 def _order(board_set: BoardSet, place: Place) -> tuple[bool, int, str]:
-    return bool(place.where), board_set.metrics.index(place.metric), place.where
+    names = (*board_set.metrics, place.metric)
+    return bool(place.where), names.index(place.metric), place.where
 
 
 def _closed_reason(board_set: BoardSet, rules: RevealRules, true: TrueScore) -> Withheld | None:
@@ -187,6 +190,8 @@ def _closed_reason(board_set: BoardSet, rules: RevealRules, true: TrueScore) -> 
         return None
     name = true.where.split("=", 1)[0]
     if name not in {slice_key(one) for one in rules.slices} or name in GOLD_FIELDS:
+        return "hidden"
+    if rules.published_slices is not None and true.where not in rules.published_slices:
         return "hidden"
     if true.n < rules.min_items or true.where in rules.closed_slices:
         return "too-few"

@@ -17,4 +17,5 @@ def rules_of(board: Board, one: BoardSet) -> RevealRules:
     slices = board.slices(one)
     places = {name: np.array(items, dtype=np.int64) for name, items in slices.items()}
     n = len(board.examples(one.task, one.split))
-    return replace(rules, closed_slices=choose_slices(places, n, rules.min_items))
+    closed = choose_slices(places, n, rules.min_items)
+    return replace(rules, closed_slices=closed, published_slices=frozenset(slices))

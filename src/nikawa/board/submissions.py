@@ -251,13 +251,17 @@ class Allowance:
 def count_allowance(
     db: Connection, settings: BoardSettings, account: str, task: str, now: float
 ) -> Allowance:
-    """What is left to an account; submissions that failed do not count, withdrawn ones do."""
+    """What is left to an account; withdrawn submissions count.
+
+    One that failed counts for the day, as the scoring process spent its time on it, and not for all days.
+    """
     sql = (
-        "SELECT COUNT(*) FROM submissions s WHERE s.account = ? AND s.state <> 'failed' AND s.received > ?"
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN s.state = 'failed' THEN 0 ELSE 1 END), 0) FROM submissions s"
+        " WHERE s.account = ? AND s.received > ?"
         " AND EXISTS (SELECT 1 FROM files f WHERE f.submission = s.id AND f.task = ?)"
     )
     today = int(db.required(sql, account, now - DAY, task)[0])
-    in_all = int(db.required(sql, account, -1.0, task)[0])
+    in_all = int(db.required(sql, account, -1.0, task)[1])
     limits = settings.submissions
     return Allowance(
         max(0, limits.per_day - today) if limits.per_day else None,
