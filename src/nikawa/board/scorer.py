@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -281,12 +281,14 @@ def _pack(name: str, records: Iterable[Any]) -> Message:
     return Message({name: [msgspec.json.encode(one).decode() for one in records]})
 
 
-def listen(board: Board, path: Path, group: str = "") -> None:
-    """Serve requests on a Unix socket, until interrupted; `group` may connect too."""
+def listen(
+    board: Board, path: Path, group: str = "", on_start: Callable[[], None] = lambda: None
+) -> None:
+    """Serve requests on a Unix socket, until interrupted; `group` may connect too. `on_start` is called once it can be reached."""
     import shutil
 
     scorer = Scorer(board)
-    with suppress(FileNotFoundError):
+    if path.is_socket():  # that of a scorer that was killed
         path.unlink()
     with socket.socket(socket.AF_UNIX) as listening:
         mask = os.umask(0o177)
@@ -306,6 +308,7 @@ def listen(board: Board, path: Path, group: str = "") -> None:
                 raise BadInput(what, file=path, cure=cure) from None
             path.chmod(0o660)
         listening.listen(4)
+        on_start()
         try:
             while True:
                 connection, _ = listening.accept()

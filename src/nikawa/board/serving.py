@@ -65,7 +65,7 @@ def serve(
         try:
             scorer.ask(Message({"do": "labels"}))
         except (HelperGone, HelperFailed) as problem:  # a fault of the keys ends the command now
-            raise BadInput(f"nothing can be scored: {problem}", file=folder) from None
+            raise BadInput("nothing can be scored", file=folder, cure=str(problem)) from None
         drop_root(board)
         checker = start_checker(board)
         stack.callback(checker.close)

@@ -228,9 +228,11 @@ def scorer(
     from nikawa.board.folder import open_board
     from nikawa.board.scorer import listen
 
-    if not quiet:
-        echo(f"scoring for {board} at {socket}; press Ctrl+C to stop", err=True)
-    listen(open_board(board, with_secret=False), socket, group)
+    def started() -> None:
+        if not quiet:
+            echo(f"scoring for {board} at {socket}; press Ctrl+C to stop", err=True)
+
+    listen(open_board(board, with_secret=False), socket, group, started)
 
 
 def status_(
