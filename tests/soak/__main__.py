@@ -54,12 +54,16 @@ PARTS: dict[str, list[tuple[str, Callable[[], str]]]] = {
             "collect_kill --database postgres --what database --kills 10 --seconds 60",
             find_missing_postgres,
         ),
+        ("board_kill --database sqlite", need_nothing),
+        ("board_kill --database postgres", find_missing_postgres),
     ],
     "load": [
         ("collect_load --database sqlite", need_nothing),
         (f"collect_load --database sqlite {MILLION}", need_nothing),
         ("collect_load --database postgres", find_missing_postgres),
         (f"collect_load --database postgres {MILLION}", find_missing_postgres),
+        ("board_load --database sqlite", need_nothing),
+        ("board_load --database postgres", find_missing_postgres),
     ],
     "attacks": [
         ("attack silent", need_nothing),
