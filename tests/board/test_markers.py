@@ -44,7 +44,8 @@ from nikawa.records import Dataset, Example
 from nikawa.serve.login import hash_password, set_person, start_session
 
 ITEMS = 120
-WORD = "zqx"
+WORD = "zqxvkwjh"
+"""How every marker that is a word begins: long enough to be in no random id."""
 SCORES = [f"{(n * 0.0413779) % 5:.6f}" for n in range(1, ITEMS + 1)]
 """Gold similarities; none has fewer than five decimals that matter."""
 MARKER = re.compile("|".join([WORD, *map(re.escape, SCORES)]).encode(), re.IGNORECASE)
