@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import erf, exp, pi, sqrt
@@ -11,6 +12,7 @@ from math import erf, exp, pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from nikawa.board.flags import EarlierAnswers, find_flags
 from nikawa.board.ladder import choose_step, mean_noise
 from nikawa.board.leakage import TestLabels as Labels
 from nikawa.board.leakage import gain_of, label_bits, make_leak
@@ -320,6 +322,27 @@ def run_bounds(arguments: Sequence[str]) -> None:
                 print(f"{items:6,} {step:5g}  {tries:5,}  {rule:7}  {bits:6,.0f}  {accuracy:8.1%}")
 
 
+def run_flags(arguments: Sequence[str]) -> None:
+    """Print how long a file is compared with earlier ones."""
+    parser = argparse.ArgumentParser(prog="python -m bench.board flags", description=__doc__)
+    parser.add_argument("--items", type=int, default=5_000)
+    parser.add_argument("--submissions", type=int, default=1_000)
+    chosen = parser.parse_args(arguments)
+    random = np.random.default_rng(0)
+    size = (chosen.submissions, chosen.items)
+    codes = random.integers(0, 3, size).astype(np.int32)
+    earlier = EarlierAnswers([str(n) for n in range(len(codes))], ["a"] * len(codes), codes)
+    times = []
+    for n in range(20):
+        file = (codes[n] + 1) % 3 if n % 2 else random.integers(0, 3, chosen.items).astype(np.int32)
+        began = time.process_time()
+        find_flags(file, "a", earlier, 0.0, 3)
+        times.append(1000 * (time.process_time() - began))
+    print(
+        f"{size[0]:,} files of {size[1]:,} answers: median {np.median(times):.0f} ms, most {max(times):.0f} ms"
+    )
+
+
 def run_load(arguments: Sequence[str]) -> None:
     """Readers and submitters against a served board: see `tests.soak.board_load`."""
     from tests.soak.board_load import main as load
@@ -330,6 +353,7 @@ def run_load(arguments: Sequence[str]) -> None:
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "attack": run_attacks,
     "bounds": run_bounds,
+    "flags": run_flags,
     "load": run_load,
 }
 
