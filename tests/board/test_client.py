@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import ssl
 import subprocess
 import threading
@@ -234,35 +235,22 @@ def test_a_port_where_nothing_listens(board: FakeBoard) -> None:
         client_of(board).info()
 
 
-def test_a_host_that_does_not_exist() -> None:
+def test_a_host_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: Any, **_more: Any) -> None:  # a resolver may take its time
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
     client = BoardClient("http://board.invalid", TOKEN, sleep=lambda _seconds: None)
     with pytest.raises(BadInput, match=r"there is no host 'board\.invalid'"):
         client.info()
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
-def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
+def test_a_certificate_must_be_vouched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/CN=127.0.0.1",
-            "-keyout",
-            str(key),
-            "-out",
-            str(certificate),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=board"
+    names = f"-addext subjectAltName=IP:127.0.0.1 -keyout {key} -out {certificate}"
+    subprocess.run(["openssl", *words.split(), *names.split()], check=True, capture_output=True)
     with fake_board() as board:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
@@ -272,6 +260,9 @@ def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
             BoardClient(url, TOKEN, sleep=lambda _seconds: None).info()
         assert "SSL_CERT_FILE" in str(problem.value)
         assert board.asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        board.answers = [(200, INFO)]
+        assert BoardClient(url, TOKEN, sleep=lambda _seconds: None).info() == INFO
 
 
 def test_https_to_a_board_without_tls(board: FakeBoard) -> None:
