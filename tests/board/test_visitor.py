@@ -106,6 +106,7 @@ def test_a_table_has_ranks_that_ties_share(here: Served) -> None:
     assert rows[-1][1] == "later versionHarbour University"
     assert rows[-1][2] == "no new best"
     best = next(row for row in rows if row[0] == "1")
+    assert "in the table only" in here.get("/t/tides")
     assert best[2] == "88.5 ±0.495% interval 87.1–89.9"
 
 

@@ -201,6 +201,22 @@ def find_records(points: Sequence[HistoryPoint], metric: MetricView) -> list[His
     return records
 
 
+def fit_history(
+    points: Sequence[HistoryPoint], metric: MetricView, bottom: float = 1.0, top: float = 0.0
+) -> Axis:
+    """The axis of scores over time, which covers people too."""
+    systems = [(point.kind, point.score) for point in points if point.kind != "human"]
+    covered = choose_focus(systems, metric, HISTORY_REACH)
+    covered += [point.score for point in points if point.kind == "human"]
+    return fit_scores(covered, metric, bottom, top)
+
+
+def has_points_off_axis(points: Sequence[HistoryPoint], metric: MetricView) -> bool:
+    """Whether scores are so far behind that the plot leaves them to the table."""
+    up = fit_history(points, metric)
+    return not all(is_on_axis(point, up) for point in points)
+
+
 def draw_history(
     points: Sequence[HistoryPoint],
     metric: MetricView,
@@ -221,10 +237,8 @@ def draw_history(
     systems = [point for point in shown if point.kind != "human"]
     times = [point.at for point in systems] or [now]
     across = _time_axis(min(times), min(max(now, *times), max(times) + 30 * DAY), frame)
-    covered = choose_focus([(point.kind, point.score) for point in systems], metric, HISTORY_REACH)
-    covered += [point.score for point in people]
-    up = fit_scores(covered, metric, frame.bottom, frame.top)
-    systems = [point for point in systems if _is_on(point, up)]
+    up = fit_history(shown, metric, frame.bottom, frame.top)
+    systems = [point for point in systems if is_on_axis(point, up)]
     parts = [*_draw_grid(up, across, size)]
     taken = list[tuple[float, float]]()
     for point in people:
@@ -247,7 +261,7 @@ def draw_history(
     return _picture(size.width, size.height, [head, *parts], attributes)
 
 
-def _is_on(point: HistoryPoint, up: Axis) -> bool:
+def is_on_axis(point: HistoryPoint, up: Axis) -> bool:
     """Whether a point is on the axis; one that is not stays in the table only."""
     value = in_percent(point.score, point.score.value)
     return value is not None and up.low <= value <= up.high

@@ -29,6 +29,7 @@ from nikawa.board.plots import (
     find_records,
     fit_bars,
     fit_differences,
+    has_points_off_axis,
     in_percent,
 )
 from nikawa.board.views import (
@@ -138,6 +139,7 @@ def render_task(
             for kind in ("submission", "run", "baseline")
             if any(point.kind == kind for point in points)
         ],
+        history_is_cut=bool(points) and has_points_off_axis(points, table.columns[0].metric),
         history_has_intervals=any(point.score.low is not None for point in points),
         embed_code=f'<iframe src="{src}" title="{page.board.title}" width="100%" height="420" loading="lazy"></iframe>'
         if src and board.address

@@ -205,6 +205,18 @@ def test_markup_in_names_runs_nowhere(boards: Boards) -> None:
         page.context.close()
 
 
+def test_paper_is_light_and_has_every_column(boards: Boards) -> None:
+    page = boards.open("usual", color_scheme="dark", viewport={"width": 700, "height": 1000})
+    page.emulate_media(media="print")
+    boards.shot(page, "print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.get_by_role("columnheader", name="Submitted").is_visible()
+    assert page.locator("nav").is_hidden()
+    assert page.locator("svg.history:visible").count() == 1
+    assert page.evaluate(CONTRAST)["poor"] == []
+    page.context.close()
+
+
 def test_a_frame_on_another_site_shows_the_table(boards: Boards) -> None:
     body = f'<iframe src="{boards.address("usual")}/embed/tides" title="t"></iframe>'
     boards.running["other"] = Listening(HTMLResponse(body))
