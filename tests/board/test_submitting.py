@@ -223,6 +223,14 @@ def test_a_session_cannot_be_used_from_another_site(programs: Programs) -> None:
     assert made.status_code == 200
 
 
+def test_a_form_of_an_ended_session_gets_a_page(programs: Programs) -> None:
+    headers = {"accept": "text/html,*/*", "origin": HERE}
+    refused = programs.client.post("/me/tokens", data={"label": "x"}, headers=headers)
+    assert refused.status_code == 401
+    assert refused.headers["content-type"].startswith("text/html")
+    assert programs.client.post("/me/tokens").json()["error"] == "not_allowed"
+
+
 def test_log_in_goes_to_the_right_place_and_nowhere_else(programs: Programs) -> None:
     kept = hash_password(PASSWORD)
     programs.under.store.write(set_person, "own", "owner", kept, 1.0)

@@ -133,7 +133,7 @@ class ServedSite:
         """
         language, status = self.request_language(request), refused.status
         message = self.message(language, refused.code)
-        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+        if "text/html" in request.headers.get("accept", ""):
             response = self.page("message.html", language, status, heading=status, text=message)
         else:
             response = json_response({"error": refused.code, "message": message}, status)

@@ -154,6 +154,27 @@ def drop_file(page: Any, name: str, text: str) -> None:
     page.wait_for_selector(f"#files tr.fine:has-text('{name}')")
 
 
+def drop_run(page: Any, name: str, files: dict[str, str]) -> None:
+    """Drag a run folder onto the page: a browser gives scripts no way to make one, so its entries are played."""
+    page.evaluate(
+        """([name, files]) => {
+          const file = (name, text) => ({ isFile: true, isDirectory: false, name, file: (done) => done(new File([text], name)) });
+          const folder = (name, inside) => ({ isFile: false, isDirectory: true, name, createReader: () => {
+            let left = inside;
+            return { readEntries: (done) => { done(left); left = []; } };
+          } });
+          const answers = Object.entries(files).map(([name, text]) => file(name, text));
+          const run = folder(name, [file("run.json", "{}"), file("scores.json", "[]"), folder("predictions", answers)]);
+          const event = new Event("drop", { bubbles: true, cancelable: true });
+          Object.defineProperty(event, "dataTransfer", { value: { items: [{ webkitGetAsEntry: () => run }], files: [] } });
+          document.getElementById("drop").dispatchEvent(event);
+        }""",
+        [name, files],
+    )
+    page.wait_for_selector(f"#files tr:has-text('{name}')")
+    page.wait_for_function("() => !document.querySelector('tr.waiting, tr.checking')")
+
+
 def test_an_account_waits_for_approval(served: Served) -> None:
     ann = served.open("/submit")
     assert ann.url.endswith("/log-in?next=/submit")
@@ -237,6 +258,19 @@ def test_seeds_become_one_submission_with_a_result(served: Served) -> None:
     assert (
         page.get_by_role("link", name="Paper").get_attribute("href") == "https://example.org/paper"
     )
+
+
+def test_of_a_run_folder_only_the_answers_are_sent(served: Served) -> None:
+    page = served.enter("Jon", "/submit")
+    answers = {
+        name: served.under.answers(90, seed=n).decode()
+        for n, name in enumerate(("test.jsonl", "train.jsonl"))
+    }
+    drop_run(page, "tides--encoder--0", answers)
+    drop_run(page, "tides--encoder--1", {"test.jsonl": served.under.answers(91).decode()})
+    shown = page.locator("#files td.file bdi").all_inner_texts()
+    assert shown == [f"tides--encoder--{n}/predictions/test.jsonl" for n in range(2)]
+    assert "with 2 seeds" in page.inner_text("#summary")
 
 
 def test_a_system_is_edited_hidden_and_published(served: Served) -> None:

@@ -58,8 +58,8 @@ function show(entry, text, state) {
 }
 
 function addFile(file) {
-  const known = files.some((entry) => entry.file.name === file.name && entry.file.size === file.size && entry.file.lastModified === file.lastModified && entry.state !== "wrong");
-  if (known) return;
+  const isSame = (other) => ["name", "shownName", "size", "lastModified"].every((part) => other[part] === file[part]);
+  if (files.some((entry) => entry.state !== "wrong" && isSame(entry.file))) return;
   const remove = make("button", { type: "button", class: "remove", "aria-label": say("remove_file", { name: file.name }) }, say("remove"));
   const row = make("tr", {},
     make("td", { class: "file" }, make("bdi", {}, file.shownName ?? file.name), make("small", {}, say("size", { kilobytes: plain.format(Math.max(1, Math.round(file.size / 1024))) }))),
@@ -137,7 +137,7 @@ async function listFolder(entry) {
   const found = [];
   for (const one of wanted) {
     for (const file of await listFolder(one)) {
-      if (one.isDirectory || isRun) file.shownName = `${entry.name}/${file.shownName ?? file.name}`;
+      file.shownName = `${entry.name}/${file.shownName ?? file.name}`;
       found.push(file);
     }
   }
