@@ -29,6 +29,8 @@ JudgementKind = Literal["person", "machine", "simulated", "decision", "tie-decis
 DECISION_KINDS = ("decision", "tie-decision")
 """Kinds of judgement that are an owner's decision about an item: it replaces the votes (`decision`), or counts only if
 the rule gives no gold (`tie-decision`)."""
+WORKER_PREFIXES: dict[str, JudgementKind] = {"model:": "machine", "simulated:": "simulated"}
+"""How the name of a worker begins who is no person. Files without a place for the kind of judgement tell it by this."""
 Unit = Literal["percent", "fraction"]
 Kind = Literal[
     "text",
@@ -138,10 +140,46 @@ class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
     at: str | None = None
     """The time of the answer, as written by the tool that collected it."""
     kind: JudgementKind = "person"
-    """The kind of judgement: an answer of a worker (by default a `person`), an owner's decision (`DECISION_KINDS`; the
+    """The kind of judgement: an answer of a worker (by default a `person`; a `machine` is a model, `simulated` are answers
+    that were drawn by chance or rule; `find_answerer` tells which, by the worker's name too), an owner's decision (`DECISION_KINDS`; the
     worker is then `decision:NAME`), or a worker's report about the item (`report`: the answer is the code of the reason)."""
     comment: str = ""
     """A worker's comment on an answer or report, or the reason for a decision."""
+
+
+def name_kind(worker: str) -> JudgementKind:
+    """The kind of a worker by the name alone.
+
+    >>> name_kind("model:gemma#1"), name_kind("aki")
+    ('machine', 'person')
+    """
+    for prefix, kind in WORKER_PREFIXES.items():
+        if worker.startswith(prefix):
+            return kind
+    return "person"
+
+
+def find_answerer(judgement: Judgement) -> JudgementKind:
+    """The kind of a judgement: what it says, else what the name of its worker tells."""
+    return name_kind(judgement.worker) if judgement.kind == "person" else judgement.kind
+
+
+def is_person(judgement: Judgement) -> bool:
+    """Whether a person gave the answer: no model, no simulation, and it is neither a decision nor a report."""
+    return find_answerer(judgement) == "person"
+
+
+def split_by_kind(judgements: Iterable[Judgement]) -> dict[JudgementKind, list[Judgement]]:
+    """Judgements by the kind of who gave them; `person`, `machine` and `simulated` are always there.
+
+    >>> given = [Judgement(example="1", worker=name, question="label", answer="yes") for name in ("aki", "model:a#1")]
+    >>> {kind: len(rows) for kind, rows in split_by_kind(given).items()}
+    {'person': 1, 'machine': 1, 'simulated': 0}
+    """
+    parts: dict[JudgementKind, list[Judgement]] = {"person": [], "machine": [], "simulated": []}
+    for judgement in judgements:
+        parts.setdefault(find_answerer(judgement), []).append(judgement)
+    return parts
 
 
 class Card(Record, frozen=True, kw_only=True):

@@ -312,7 +312,7 @@ def save_judgements(
         texts = load_examples(spec, options.examples, data)
     if form == "doccano":
         question = options.question
-    source = open_source(spec, data, options.how, as_given=True)
+    source = open_source(spec, data, options.how, as_given=True, machines=True)
 
     def read_all() -> Iterator[Judgement]:
         """Answers, then the reports and decisions, which are complete by then."""

@@ -24,12 +24,12 @@ from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.judgements import JudgementOptions
 from nikawa.io.judgements.crowd import recognise_columns
 from nikawa.io.judgements.remarks import REPORT, is_remark
-from nikawa.records import DECISION_KINDS, Judgement
+from nikawa.records import DECISION_KINDS, Judgement, is_person, name_kind
 
 OWN_NAMES = ("example", "worker", "answer")
 CROWD_KIT_NAMES = ("task", "worker", "label")
-NO_ANSWERS = (*DECISION_KINDS, REPORT)
-"""Kinds of judgement that are not counted: see `remarks.is_remark`."""
+NOT_COUNTED = (*DECISION_KINDS, REPORT, "machine", "simulated")
+"""Kinds of judgement that are not counted: only persons' answers are."""
 CURE = "name the columns example, worker and answer, or task, worker and label"
 
 
@@ -55,7 +55,8 @@ def make_table(data: Any, question: str | None = None) -> Table:
     - A two-dimensional array: one row per worker, one column per item, NaN or None for a missing answer.
     - A path of a file of judgements, or the name of a dataset that publishes its own.
 
-    `question` is needed where the judgements answer several. Null answers are skipped. Raises `BadInput` where a column
+    `question` is needed where the judgements answer several. Null answers are skipped, and so are answers of
+    models and simulations. Raises `BadInput` where a column
     is missing, a worker answers twice about an item, or the answers are spans, which have measures of their own.
 
     >>> make_table([("q1", "ann", "yes"), ("q1", "ben", "no")]).categories
@@ -88,7 +89,7 @@ def read_columns(data: Any) -> Columns:
     if not rows:
         raise no_judgements()
     if all(isinstance(row, Judgement) for row in rows):
-        answers = [row for row in rows if not is_remark(row)]
+        answers = [row for row in rows if is_person(row) and not is_remark(row)]
         return Columns(
             items=[row.example for row in answers],
             workers=[row.worker for row in answers],
@@ -170,7 +171,11 @@ def _table_of_columns(columns: Columns, question: str | None) -> Table:
             )
     asked = [True] * len(items)
     if columns.kinds is not None:
-        asked = [kind not in NO_ANSWERS for kind in columns.kinds]
+        asked = [kind not in NOT_COUNTED for kind in columns.kinds]
+    asked = [
+        is_asked and name_kind(str(name)) == "person"
+        for is_asked, name in zip(asked, workers, strict=True)
+    ]
     if columns.questions is not None:
         names = dict.fromkeys(str(name) for name in columns.questions)
         if question is None and len(names) > 1:

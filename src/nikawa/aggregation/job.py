@@ -137,7 +137,8 @@ def aggregate(
             made = apply_rule(table, rule, ties)
         verdicts[question] = apply_decisions(made, book, questions[question])
     if copy is not None:
-        copy.remarks = [*(decision.to_judgement() for decision in book), *source.reports]
+        decided_rows = [decision.to_judgement() for decision in book]
+        copy.remarks = [*source.machines, *decided_rows, *source.reports]
     unjudged = 0
     if options.examples and examples:
         items = {item for table in tables.values() for item in table.items}

@@ -36,7 +36,7 @@ from nikawa.io.json import encode_json
 from nikawa.io.judgements import JudgementOptions, Note, Notes, find_lines, open_judgements
 from nikawa.io.judgements.base import Reading
 from nikawa.io.pipes import input_path
-from nikawa.records import Dataset, Example, Judgement, reference
+from nikawa.records import Dataset, Example, Judgement, find_answerer, reference
 
 
 @dataclass
@@ -56,6 +56,8 @@ class JudgementSource:
     """The first question of a published dataset."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
     """How the file is read."""
+    machines: list[Judgement] = field(default_factory=list)
+    """Answers of models and simulations, which are not among `judgements`, once all is read."""
     hidden: Collection[str] = ()
     """Examples whose labels are hidden from the reader: what was decided or said about them would tell the label."""
 
@@ -102,11 +104,14 @@ def open_source(
     as_given: bool = False,
     as_published: bool = False,
     hidden: bool = False,
+    machines: bool = False,
 ) -> JudgementSource:
     """Open `jsick`, `jsick:test`, a file, or a dataset folder that keeps its judgements.
 
     Of judgements in a dataset folder, those about examples whose labels are hidden are
     skipped unless `hidden` is set: together they tell the label. A note says how many.
+
+    Only persons' answers are among the judgements, and a note counts the others, unless `machines` is set.
 
     With `known`, answers about other items are refused. `as_given` leaves labels in the Unicode form they came in;
     `as_published` takes only the answers that a published dataset's own gold was made from.
@@ -139,10 +144,44 @@ def open_source(
         references = find_hidden_references(path.parent)
         names = {*references, *(name.partition("/")[2] for name in references)}
         numbered = skip_hidden(numbered, names, reading.notes)
-    rows = (judgement for _, judgement in numbered)
-    return JudgementSource(
-        spec, rows, reading.workers_are, reading.form, reading, how=how, hidden=names
+    apart: list[Judgement] = []
+    rows = (
+        (judgement for _, judgement in numbered)
+        if machines
+        else keep_persons(numbered, reading, apart)
     )
+    return JudgementSource(
+        spec,
+        rows,
+        reading.workers_are,
+        reading.form,
+        reading,
+        how=how,
+        machines=apart,
+        hidden=names,
+    )
+
+
+def keep_persons(
+    rows: Iterable[tuple[int, Judgement]], reading: Reading, apart: list[Judgement]
+) -> Iterator[Judgement]:
+    """The answers of persons; those of models and simulations go `apart` and are noted.
+
+    Raises `BadInput` at the end where no answer is a person's.
+    """
+    persons = 0
+    for line, judgement in rows:
+        kind = find_answerer(judgement)
+        if kind == "person":
+            persons += 1
+            yield judgement
+            continue
+        what = "answers of models" if kind == "machine" else "simulated answers"
+        reading.notes.add(what, line, "not counted: only persons' answers are")
+        apart.append(judgement)
+    if apart and not persons:
+        what = f"all {len(apart):,} answers are of models or simulated: no person answered"
+        raise BadInput(what, file=reading.path, cure="add the answers of persons")
 
 
 def skip_hidden(
@@ -269,7 +308,7 @@ class JudgementCopy:
     def __init__(self) -> None:
         self._packed: list[bytes] = []
         self.remarks: list[Judgement] = []
-        """Decisions and reports, which are written behind the answers."""
+        """Answers of machines, decisions and reports, which are written behind the answers that count."""
 
     def take(self, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
         """The same judgements, each of which is copied as it passes."""

@@ -43,7 +43,7 @@ from nikawa.datasets.keys import read_keys
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.judgements import open_judgements
 from nikawa.metrics import Items
-from nikawa.records import Example, Judgement, Span, Task
+from nikawa.records import Example, Judgement, Span, Task, is_person
 from nikawa.runs.load import find_runs
 from nikawa.runs.store import StoredRun
 from nikawa.scoring.score import resampling_units
@@ -334,7 +334,7 @@ def _find_judgements(board: Board, one: BoardSet, path: Path | None) -> list[Jud
             id = published.get(row.example, published.get(name))
             if id is not None:
                 rows.append(msgspec.structs.replace(row, example=id))
-    return [row for row in rows if row.question == question and row.kind == "person"]
+    return [row for row in rows if row.question == question and is_person(row)]
 
 
 def score_people(board: Board, one: BoardSet, rows: Sequence[Judgement]) -> list[TrueScore]:

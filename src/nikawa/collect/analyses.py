@@ -25,6 +25,7 @@ from nikawa.collect.export import read_judgements
 from nikawa.collect.project import Project, open_project
 from nikawa.collect.store import Store, open_store
 from nikawa.errors import BadInput
+from nikawa.records import is_person
 from nikawa.serve.background import find_function, stream_in_process
 
 PLACE_QUESTIONS = frozenset({"start"})
@@ -88,7 +89,7 @@ def _read_columns(project: Project, store: Store) -> dict[str, Columns]:
     with store.connection() as db:
         for judgement in read_judgements(db, project):
             answer, seconds = judgement.answer, judgement.seconds
-            if answer is None or judgement.question in PLACE_QUESTIONS:
+            if not is_person(judgement) or answer is None or judgement.question in PLACE_QUESTIONS:
                 continue
             column = columns.setdefault(judgement.question, Columns())
             column.items.append(judgement.example)

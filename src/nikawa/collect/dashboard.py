@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nikawa.collect.project import Project
-from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time
+from nikawa.collect.store import ANSWERS, BY_MACHINE, IS_COUNTED, decode_example, format_time
 from nikawa.collect.workers import AUTHOR, REPORT_COUNTED, all_workers
 from nikawa.collect.writers import WRITER
+from nikawa.records import name_kind
 from nikawa.serve import audit
 from nikawa.serve.database import Connection
 from nikawa.serve.errors import Refused
@@ -38,8 +39,19 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
         **({"look_alikes": look_alikes} if look_alikes else {}),
         "time": count_times(db),
         "pay": {**msgspec.to_builtins(settings.pay), "paid": round(float(paid), 4)},
+        **({"machines": machines} if (machines := machine_rows(db)) else {}),
         "reports": _report_rows(db),
     }
+
+
+def machine_rows(db: Connection) -> list[dict[str, Any]]:
+    """The models and simulations whose answers were imported, with how many; no other figure counts these answers."""
+    rows = db.rows(
+        "SELECT w.name, count(*) FROM answers a JOIN workers w ON w.id = a.worker WHERE a.surplus = ?"
+        " GROUP BY w.name ORDER BY w.name",
+        BY_MACHINE,
+    )
+    return [{"name": name, "kind": name_kind(name), "answers": int(n)} for name, n in rows]
 
 
 def count_progress(db: Connection) -> dict[str, Any]:
@@ -49,7 +61,9 @@ def count_progress(db: Connection) -> dict[str, Any]:
         " coalesce(sum(CASE WHEN done >= asked THEN 1 ELSE 0 END), 0), coalesce(sum(held), 0),"
         " coalesce(sum(leased), 0) FROM items WHERE kind = 'main'",
     )
-    (answers,) = db.required("SELECT count(*) FROM answers WHERE kind = 'main'")
+    (answers,) = db.required(
+        "SELECT count(*) FROM answers WHERE kind = 'main' AND surplus <> ?", BY_MACHINE
+    )
     (reports,) = db.required("SELECT count(*) FROM leases WHERE state = ?", REPORT_COUNTED)
     (withdrawn,) = db.required("SELECT count(*) FROM withdrawals")
     return {
@@ -66,11 +80,12 @@ def count_progress(db: Connection) -> dict[str, Any]:
 
 
 def worker_rows(db: Connection) -> list[dict[str, Any]]:
-    """All workers who joined, with speed and control items; writers who never joined are skipped."""
+    """All persons who joined, with speed and control items; writers who never joined and models are skipped."""
     came = [
         worker
         for worker in all_workers(db)
-        if worker.origin != AUTHOR or worker.serial or worker.answered
+        if (worker.origin != AUTHOR or worker.serial or worker.answered)
+        and name_kind(worker.name) == "person"
     ]
     rows = []
     for worker in came[-MAX_WORKERS_SHOWN:]:

@@ -51,7 +51,7 @@ from nikawa.io.judgements.remarks import (
     write_remarks_beside,
 )
 from nikawa.io.records import read_examples, write_records
-from nikawa.records import DECISION_KINDS, Example, Judgement, JudgementKind
+from nikawa.records import DECISION_KINDS, Example, Judgement, JudgementKind, name_kind
 from nikawa.serve.background import stream_in_process
 from nikawa.serve.database import Connection
 from nikawa.serve.names import fold_name
@@ -176,7 +176,10 @@ class _Counted:
         """What passed."""
         decisions = sum(self._kinds[kind] for kind in DECISION_KINDS)
         return ExportCount(
-            self._kinds["person"], decisions, self._kinds[REPORT], comments=self._comments
+            sum(self._kinds[kind] for kind in ("person", "machine", "simulated")),
+            decisions,
+            self._kinds[REPORT],
+            comments=self._comments,
         )
 
 
@@ -238,7 +241,8 @@ class _Names:
 
     def __init__(self, db: Connection, project: Project) -> None:
         self.hide: Callable[[str], str] = cache(project.pseudonym)
-        people = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
+        everyone = [str(name) for (name,) in db.rows("SELECT name FROM workers")]
+        people = [name for name in everyone if name_kind(name) == "person"]
         people += [str(name) for (name,) in db.rows("SELECT DISTINCT person FROM decisions")]
         # A name of letters and digits is searched as a whole word: `an` does not match inside `and`. Blanks inside a name may be
         # missing, and of any width: 山田　太郎 is 山田 太郎.
@@ -290,7 +294,7 @@ def read_answers(
     """The judgements of answers, oldest first; `parts` says which kinds are included (see `PARTS`)."""
     rules = [f"a.kind IN ({_choose_kinds(parts)})"]
     if "surplus" not in parts:
-        rules.append("a.surplus = 0")
+        rules.append("a.surplus <> 1")
     if "withdrawn" not in parts:
         rules.append("x.answer IS NULL")
     if "excluded" not in parts:
@@ -305,7 +309,8 @@ def read_answers(
         f" FROM {ANSWERS} JOIN items i ON i.id = a.item"
         f" WHERE {' AND '.join(rules)} ORDER BY a.seq"
     ):
-        name, time = worker if names is None else names.hide(worker), format_time(at)
+        kind, time = name_kind(worker), format_time(at)
+        name = worker if names is None or kind != "person" else names.hide(worker)
         if comment and names is not None:
             comment = names.hide_in(comment)  # noqa: PLW2901
         for question, answer in split(body):
@@ -316,6 +321,7 @@ def read_answers(
                 answer=answer,
                 seconds=seconds,
                 at=time,
+                kind=kind,
                 comment=comment,
             )
 

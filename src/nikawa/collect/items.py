@@ -27,6 +27,7 @@ from nikawa.collect.permutation import draw_index_start
 from nikawa.collect.project import EXAMPLES, KINDS, Project, open_project
 from nikawa.collect.sources import read_source_writers, read_sources
 from nikawa.collect.store import (
+    BY_MACHINE,
     DRAWS,
     KEYED,
     Store,
@@ -61,7 +62,7 @@ from nikawa.io.atomic import private_files
 from nikawa.io.file_names import refuse_outside
 from nikawa.io.judgements import QUESTION, JudgementOptions, Note, open_judgements
 from nikawa.io.records import read_examples, write_records
-from nikawa.records import Example, Judgement
+from nikawa.records import Example, Judgement, find_answerer, is_person, name_kind
 from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection
 from nikawa.serve.login import hash_token
@@ -345,7 +346,7 @@ def count_differing(db: Connection, project: Project, rows: Iterable[tuple[int, 
         (fold_name(name), ref): msgspec.json.decode(body)
         for name, ref, body in db.rows(
             "SELECT w.name, i.ref, a.body FROM answers a JOIN workers w ON w.id = a.worker"
-            " JOIN items i ON i.id = a.item WHERE a.surplus = 0"
+            " JOIN items i ON i.id = a.item WHERE a.surplus <> 1"
         )
     }
     names = {str(name) for (name,) in db.rows("SELECT name FROM workers")}
@@ -414,10 +415,14 @@ def add_judgements(
     """Worker to item to the judgements of one answer."""
     for line, judgement in rows:
         name = pseudonyms.get(judgement.worker, judgement.worker)
+        is_named = name_kind(name) == find_answerer(judgement)
+        if not is_named:  # the store knows a machine by its name
+            name = f"{judgement.kind.replace('machine', 'model')}:{name}"
         if judgement.example not in items:
             what = f"answers about {judgement.example!r}, which is not an item of the project"
             raise BadInput(what, file=file, line=line, cure="check the column with the ids")
-        if name not in answers and (fault := find_faulty_name(db, [name])):
+        own = name if is_person(judgement) else name.partition(":")[2]
+        if name not in answers and (fault := find_faulty_name(db, [own])):
             what = f"{name!r} cannot be a worker's name: {fault[1]}"
             cure = f"use 1 to {MAX_NAME_CHARS} visible characters"
             raise BadInput(what, file=file, line=line, cure=cure)
@@ -516,10 +521,12 @@ def add_answers(
     now: float,
 ) -> int:
     """Add a worker's answers to items they have none for, given as item, group and judgements; how many."""
-    answered = db.rows("SELECT item FROM answers WHERE worker = ? AND surplus = 0", worker.id)
+    answered = db.rows("SELECT item FROM answers WHERE worker = ? AND surplus <> 1", worker.id)
     known = {item for (item,) in answered}
     new = [answer for answer in answers if answer[0] not in known]
     rows = []
+    by_machine = name_kind(worker.name) != "person"
+    surplus = BY_MACHINE if by_machine else 0
     for item, _, judgements in new:
         first = judgements[0]
         pairs = [(judgement.question, judgement.answer) for judgement in judgements]
@@ -528,10 +535,12 @@ def add_answers(
         at = parse_time(first.at, now)
         comment = next((one.comment for one in judgements if one.comment), "")
         rows.append(
-            (item, worker.id, lease, key, "main", body, comment, first.seconds, at, 0, 0, 0.0)
+            (surplus, 0, 0.0, item, worker.id, lease, key, "main", body, comment, first.seconds, at)
         )
-    columns = "item, worker, lease, key, kind, body, comment, seconds, at, surplus, quick, pay"
+    columns = "surplus, quick, pay, item, worker, lease, key, kind, body, comment, seconds, at"
     db.load("answers", columns, rows)
+    if by_machine:
+        return len(new)
     db.execute_many(
         "UPDATE items SET done = done + 1 WHERE id = ?", [(item,) for item, _, _ in new]
     )

@@ -20,7 +20,8 @@ Columns whose names do not say what they hold:
     workers.gold     control items answered; `gold_right` those answered right
     leases.redo      the answer (`answers.seq`) that was withdrawn and is done again under this lease
     answers.elapsed  seconds since the item was handed out; null where the answer was imported
-    answers.surplus  1 where the item had its answers already
+    answers.surplus  1 where the item had its answers already, 2 (`BY_MACHINE`) where a model or a simulation answered:
+                     such an answer is exported, and counted nowhere
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ CREATE TABLE decisions (
 CREATE INDEX decisions_item ON decisions (item, seq)"""
 )
 
+BY_MACHINE = 2
+"""The value of `answers.surplus` of an answer that no person gave."""
 ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
 IS_COUNTED = "a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
 """The condition that an answer of `ANSWERS` counts: it is not surplus, not withdrawn, not of an excluded worker."""

@@ -46,7 +46,7 @@ from nikawa.recipes.store import (
     digest,
     digest_file,
 )
-from nikawa.records import Example, Judgement, Record
+from nikawa.records import Example, Judgement, Record, is_person
 from nikawa.version import __version__
 
 
@@ -145,6 +145,8 @@ class Answers:
     """By item and worker the answers that count."""
     unknown: dict[str, int] = field(default_factory=dict)
     """Answered items that are not part of the question, and how often."""
+    machines: int = 0
+    """Answers of models and simulations, which are not counted."""
     over: int = 0
     """Answers beyond the number asked for, which are not counted."""
     given: int = 0
@@ -245,6 +247,9 @@ def read_answer_file(path: Path, question: Question, answers: Answers, way: str 
     answers.columns |= reading.workers_are == "columns"
     for place, judgement in reading.rows:
         if judgement.answer is None or judgement.question not in mine:
+            continue
+        if not is_person(judgement):
+            answers.machines += 1
             continue
         item = find_item(judgement.example, answers.known)
         example, answer = answers.known.get(item), judgement.answer
@@ -518,6 +523,8 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
         )
     if answers.decisions:
         notes.append(f"{len(answers.decisions):,} items were decided by the owner")
+    if answers.machines:
+        notes.append(f"{answers.machines:,} answers of models or simulations were not counted")
     if answers.over:
         notes.append(f"{answers.over:,} answers beyond {asked.workers} per item were not counted")
     if answers.passed_reports:

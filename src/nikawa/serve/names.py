@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-from nikawa.records import DECISION_KINDS
+from nikawa.records import DECISION_KINDS, name_kind
 
 MAX_NAME_CHARS = 200
 """Of a name."""
@@ -84,6 +84,8 @@ def find_name_fault(name: str) -> str:
     if colon and prefix.strip() in DECISION_KINDS:
         # a worker who joined under such a name through the link of a platform would decide items in every export
         return f"names that start with {prefix.strip()}: are reserved for decisions"
+    if name_kind(fold_name(name)) != "person":
+        return f"names that start with {prefix.strip()}: are reserved for models and simulations"
     return ""
 
 

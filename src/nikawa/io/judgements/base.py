@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from nikawa.errors import BadInput, place_fault, suggest
 from nikawa.io.json import read_json_lines
 from nikawa.io.judgements.remarks import REPORT, is_remark, kind_of, remarks_file
-from nikawa.records import Judgement, Record
+from nikawa.records import Judgement, Record, find_answerer
 
 Numbered = Iterator[tuple[int, Judgement]]
 WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
@@ -232,6 +232,9 @@ class Reading:
                 if is_remark(judgement):
                     self._add_remark(place, judgement)
                     continue
+                kind = find_answerer(judgement)
+                if kind != judgement.kind:
+                    judgement = replace(judgement, kind=kind)  # noqa: PLW2901
                 if comments and not judgement.comment:
                     comment = comments.get((judgement.example, judgement.worker), "")
                     judgement = replace(judgement, comment=comment)  # noqa: PLW2901

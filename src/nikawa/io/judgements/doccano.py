@@ -27,7 +27,7 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
-from nikawa.io.file_names import check_file_names
+from nikawa.io.file_names import check_file_names, to_file_name
 from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.judgements.base import (
     BLANK,
@@ -49,7 +49,7 @@ from nikawa.io.judgements.marks import (
 )
 from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.io.lines import opening
-from nikawa.records import Example, Judgement
+from nikawa.records import Example, Judgement, JudgementKind, is_person
 
 UNNAMED = ("all", "admin", "unknown", "stdin")
 """Names of files that identify no worker: doccano's default names, and the name of standard input."""
@@ -69,6 +69,7 @@ class OwnFields(msgspec.Struct, omit_defaults=True):
     """Whether the answer is a list of spans, which may be empty."""
     inputs: dict[str, Any] | None = None
     """All inputs of the example, where they are more than the text."""
+    kind: JudgementKind = "person"
     has_text: bool = True
     """Whether `text` is that of the example, which spans count in UTF-16 units; else they count characters."""
 
@@ -225,6 +226,7 @@ def judge_row(
                 answer=answer,
                 seconds=own.seconds if own else None,
                 at=own.at if own else None,
+                kind=own.kind if own else "person",
             ),
         )
 
@@ -322,6 +324,7 @@ def write_doccano(
             question=judgement.question,
             seconds=judgement.seconds,
             at=judgement.at,
+            kind=judgement.kind,
             marks=isinstance(judgement.answer, list),
             inputs=None if inputs.keys() <= {"text"} else dict(inputs),
             has_text=bool(text),
@@ -333,7 +336,10 @@ def write_doccano(
             "worker": judgement.worker,
             "nikawa": msgspec.to_builtins(own),
         }
-        by_worker.setdefault(judgement.worker, []).append(encode_json(row) + b"\n")
+        name = judgement.worker
+        if not is_person(judgement):  # `model:` is no file name; the rows have the name
+            name = to_file_name(name)
+        by_worker.setdefault(name, []).append(encode_json(row) + b"\n")
     cure = "rename the worker, use pseudonyms, or choose a format with a single file"
     check_file_names(by_worker, "worker", file=folder, cure=cure)
     with atomic_folder(folder, overwrite=overwrite) as place:
