@@ -273,6 +273,45 @@ def test_the_time_of_a_log_in_does_not_tell_a_known_name(
     assert seen["no one"] == ("argon2id", "argon2id")
 
 
+def test_an_anonymous_system_has_no_name_before_the_date(make_sqlite_board: MakeBoard) -> None:
+    """Neither a visitor nor another account can read who it is; its own account and the owner can."""
+    programs = Programs(make_sqlite_board())
+    under, token = programs.under, programs.token("Yuna Kim")
+    sent = programs.upload(token, under.answers(150)).json()["upload"]
+    system = {"name": "Hidden Bear", "anonymous": True}
+    body = {"new_system": system, "uploads": [sent], "key": "k"}
+    taken = programs.send("POST", "/api/v1/submissions", token, json=body).json()
+    other = under.submit(under.answers(90), account="bob")
+    under.score()
+    cookies = {name: sessions(programs, name) for name in ("Yuna Kim", "bob")}
+    pair = f"/compare?a={taken['system']}&b={other.system}"
+    pages = [
+        "/",
+        "/t/tides",
+        f"/s/{taken['system']}",
+        pair,
+        "/embed/tides",
+        "/board.json",
+        "/board.csv",
+    ]
+
+    def names_in(jar: dict[str, str], path: str) -> list[str]:
+        programs.client.cookies.clear()
+        for name, value in jar.items():
+            programs.client.cookies.set(name, value)
+        response = programs.client.get(path)
+        assert response.status_code == 200, path
+        told = response.text + str(response.headers)
+        return [name for name in ("Yuna Kim", "Hidden Bear") if name in told]
+
+    for path in pages:
+        assert names_in({}, path) == [], path
+        assert names_in(cookies["bob"]["submitter"], path) == [], path
+    assert names_in(cookies["bob"]["submitter"], "/me") == []
+    assert "Hidden Bear" in names_in(cookies["Yuna Kim"]["submitter"], "/me")
+    assert names_in(cookies["bob"]["owner"], "/owner") == ["Yuna Kim", "Hidden Bear"]
+
+
 def test_the_audit_log_names_who_did_what(programs: Programs) -> None:
     under, token = programs.under, programs.token()
     sent = programs.upload(token, under.answers(120)).json()["upload"]

@@ -316,6 +316,8 @@ def search_files(watched: Watched) -> None:
     for path in paths:
         if path.is_file():
             assert not MARKER.search(path.read_bytes()), path
+    for path in (place, *place.rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0, path
     held = []
     with tarfile.open(out / "backup.tar") as archive:
         for member in archive:
