@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 from math import log2
+from pathlib import Path
 
+import msgspec
 import pytest
+from tests.board.conftest import CARD, make_examples
 
+from nikawa.board.job import NewBoard, create_board
 from nikawa.board.ladder import climb
 from nikawa.board.leakage import (
     TestLabels,
@@ -22,6 +26,8 @@ from nikawa.board.leakage import (
     sum_leaks,
     worst_ladder_bits,
 )
+from nikawa.checks.hide_job import HideOptions, hide
+from nikawa.records import Dataset
 
 
 @pytest.mark.parametrize(("tries", "levels"), [(1, 4), (3, 4), (5, 3)])
@@ -98,6 +104,27 @@ def test_the_budget_adds_up_by_account_and_for_all() -> None:
 def test_tests_with_common_items_are_one_pool() -> None:
     sets = {"a": frozenset("12"), "b": frozenset("34"), "c": frozenset("23")}
     assert pool_tests(sets) == [("a", "b", "c")]
+
+
+def test_a_new_board_warns_of_splits_with_common_items(tmp_path: Path) -> None:
+    """The public scores of items that are in the final split too would be no surprise there."""
+    test = make_examples(20, "test")
+    final = [*make_examples(20, "final"), msgspec.structs.replace(test[3], id="again")]
+    splits = {"train": tuple(make_examples(5, "train")), "test": tuple(test), "final": tuple(final)}
+    data = Dataset(name="open", language="ja", version="1", card=CARD, splits=splits)
+    data.save(tmp_path / "open")
+    options = HideOptions(splits=("test", "final"))
+    hide(str(tmp_path / "open"), tmp_path / "tides", tmp_path / "keys.jsonl", options=options)
+    new = NewBoard(
+        datasets=(tmp_path / "tides",),
+        keys=(tmp_path / "keys.jsonl",),
+        final=("final",),
+        closes="2027-03-31T23:59:59+09:00",
+    )
+    notes = create_board(tmp_path / "board", new).notes
+    (note,) = (note for note in notes if "in common" in note)
+    assert "tides:test" in note
+    assert "tides:final" in note
 
 
 def test_levels_are_those_of_the_scale() -> None:

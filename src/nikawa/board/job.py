@@ -14,6 +14,7 @@ from typing import Any
 
 from nikawa.board.accounts import make_invitation
 from nikawa.board.folder import DATASETS, KEYS, SCORER, SECRET, SUBMISSIONS, Board, open_board
+from nikawa.board.leakage import pool_tests
 from nikawa.board.records import System, SystemState
 from nikawa.board.settings import SETTINGS, SetSettings, format_settings, parse_date
 from nikawa.board.store import (
@@ -25,7 +26,14 @@ from nikawa.board.store import (
 )
 from nikawa.board.submissions import change_any_system
 from nikawa.datasets.custom import custom_tasks
-from nikawa.datasets.keys import LabelKeys, describe_mode, read_keys, read_notice, restore_labels
+from nikawa.datasets.keys import (
+    LabelKeys,
+    describe_mode,
+    digest_inputs,
+    read_keys,
+    read_notice,
+    restore_labels,
+)
 from nikawa.datasets.load import load
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.atomic import atomic_folder, atomic_write, private_files
@@ -146,7 +154,7 @@ def create_board(
         items=sum(len(board.examples(one.task, one.split)) for one in board.sets),
         owner=OWNER,
         password=password,
-        notes=tuple(notes),
+        notes=(*notes, *_note_shared_items(board)),
     )
 
 
@@ -243,6 +251,19 @@ def _note_items(folder: Path, splits: Sequence[str]) -> Iterator[str]:
                 f"{folder.name}:{split} has {n:,} items; scores of so small a test are coarse, and a few submissions say much about its"
                 " labels (docs/board-trust.md)"
             )
+
+
+def _note_shared_items(board: Board) -> Iterator[str]:
+    """A warning about splits with the same items: what the scores of one reveal holds for the other."""
+    texts = {
+        f"{one.dataset}:{one.split}": frozenset(
+            digest_inputs(example.inputs) for example in board.examples(one.task, one.split)
+        )
+        for one in board.sets
+    }
+    for pool in pool_tests(texts):
+        if len(pool) > 1:
+            yield f"{' and '.join(pool)} have items in common: what scores of one reveal about them holds for the other"
 
 
 # Look after a board
