@@ -115,7 +115,7 @@ def test_several_persons() -> None:
     persons = np.array([name != "model:m" for name in table.workers])
     test = run_alternative_test(table, persons, table.workers.index("model:m"), resamples=50)
     assert isinstance(test, AlternativeTest)
-    assert (test.items, test.skipped_items, test.score, test.passed) == (60, 0, "accuracy", True)
+    assert (test.items, test.skipped_items, test.score, test.passed) == (60, 0, "equality", True)
     assert test.winning_rate == 1.0
     assert test.low is not None
     assert test.high is not None

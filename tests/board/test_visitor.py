@@ -25,7 +25,6 @@ from nikawa.board.store import (
     save_shown_scores,
     save_shown_ties,
 )
-from nikawa.board.wire import HelperFailed, HelperGone
 from nikawa.serve.languages import LANGUAGES
 
 PRIVATE = Entrant("a private system", 99.0, state="private", days=11)
@@ -276,33 +275,8 @@ def test_a_comparison_shows_only_p_and_the_interval(here: Served) -> None:
         f"a={a}&b={IDS[GONE.name]}",
     ):
         assert "A is significantly better" not in here.get(f"/compare?{query}")
-    assert "Choose two different systems." in here.get(f"/compare?a={a}&b={a}")
-    assert "<tbody>" not in here.get(f"/compare?a={a}&b={IDS['later version']}")
+    assert "no score on the same test set" in here.get(f"/compare?a={a}&b={IDS['later version']}")
     assert len(here.queue.asked) == 1
-
-
-def test_a_comparison_that_fails_says_so_and_one_that_takes_long_is_pending(
-    here: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = f"/compare?a={IDS['SmallTide']}&b={IDS['Tide-Base']}"
-
-    def fail(problem: Exception) -> None:
-        def compare(*_names: str) -> list[ShownComparison]:
-            raise problem
-
-        monkeypatch.setattr(here.queue, "compare_shown", compare)
-
-    fail(HelperGone("ended"))
-    assert "computing this comparison" in here.get(path)
-    fail(HelperFailed("cannot be scored"))
-    page = here.get(path)
-    assert "not defined" in page
-    assert "cannot be scored" not in page
-
-
-def test_where_an_entry_came_from_is_listed(here: Served) -> None:
-    page = here.get(f"/s/{IDS['majority']}")
-    assert "model: majority\nversion: 0.2.0" in page
 
 
 def test_the_whole_board_comes_as_csv_and_json(here: Served) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 
 from nikawa.aggregation.agreement import (
@@ -16,7 +17,10 @@ from nikawa.aggregation.agreement import (
     measures,
     refuse_single_answers,
 )
-from nikawa.aggregation.judgements import build_table, load_examples, open_source
+from nikawa.aggregation.alternative import AlternativeOptions
+from nikawa.aggregation.alternative_plan import AlternativeGoal, AlternativePlan, plan_alternative
+from nikawa.aggregation.judgements import JudgementSource, build_table, load_examples, open_source
+from nikawa.aggregation.machines import MachineReport, Mixed, compare_machines
 from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, SummedMeasure
 from nikawa.aggregation.plan import Plan, PlanGoal, plan
 from nikawa.aggregation.span_agreement import span_measures
@@ -31,7 +35,7 @@ from nikawa.io.judgements.remarks import (
     remarks_file,
     write_remarks_beside,
 )
-from nikawa.records import Example, Judgement, Record
+from nikawa.records import Example, Judgement, Record, find_answerer
 from nikawa.stats.resample import bootstrap, percentile_interval
 from nikawa.stats.slices import slice_examples
 from nikawa.tables import ResultTable, ShownAsTables
@@ -63,6 +67,8 @@ class AgreeOptions:
     """Bootstrap resamples of each interval."""
     seed: int = 0
     """Of the resamples: the same seed gives the same intervals."""
+    alternative: AlternativeOptions = field(default_factory=AlternativeOptions)
+    """The settings of the alternative annotator test, where machines judged too."""
 
 
 class MeasureRow(Record, frozen=True, kw_only=True):
@@ -124,6 +130,8 @@ class AgreeReport(ShownAsTables, Record, frozen=True, kw_only=True):
     slices: tuple[Slice, ...] = ()
     remarks: tuple[str, ...] = ()
     """Notes on the measures of spans, and about items that lack answers."""
+    machines: MachineReport | msgspec.UnsetType = msgspec.UNSET
+    """Machines compared with persons; unset where no machine judged. All other figures are of persons only."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,13 +143,25 @@ class AgreeResult(ShownAsTables):
     report: AgreeReport
     table: Table
 
+    @property
+    def machines(self) -> MachineReport | None:
+        """Machines compared with persons, with the `verdict`; None where no machine judged."""
+        return None if self.report.machines is msgspec.UNSET else self.report.machines
+
     def headline(self) -> str:
-        """That of the report."""
-        return self.report.headline()
+        """That of the report, with the verdict on machines."""
+        verdict = "" if self.machines is None else f". {self.machines.verdict}"
+        return self.report.headline() + verdict
 
     def list_tables(self) -> list[ResultTable]:
-        """Those of the report."""
-        return self.report.list_tables()
+        """Those of the report, and of machines compared with persons."""
+        tables = self.report.list_tables()
+        if self.machines is not None:
+            tables += [
+                replace(table, title=f"machines: {table.title}")
+                for table in self.machines.list_tables()
+            ]
+        return tables
 
 
 def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = None) -> AgreeResult:
@@ -191,8 +211,56 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
         notes=source.notes,
         slices=tuple(measure_slices(table, known or {}, options, lengths)),
         remarks=remarks,
+        machines=report_machines(table, source, known, options),
     )
     return AgreeResult(report, table)
+
+
+def report_machines(
+    table: Table,
+    source: JudgementSource,
+    known: Mapping[str, Example] | None,
+    options: AgreeOptions,
+) -> MachineReport | msgspec.UnsetType:
+    """Machines compared with the persons of the table; unset where no machine answers the question."""
+    mixed = mix_with_machines(table, source, options)
+    if mixed is None:
+        return msgspec.UNSET
+    with name_faulty_file(source.file):
+        return compare_machines(
+            mixed,
+            known,
+            by=options.by,
+            options=options.alternative,
+            workers_are=source.workers_are,
+            resamples=options.resamples,
+            seed=options.seed,
+        )
+
+
+def mix_with_machines(table: Table, source: JudgementSource, options: AgreeOptions) -> Mixed | None:
+    """Persons and machines in one table, once all judgements are read; None where no machine answers the question."""
+    rows = [
+        row
+        for row in source.machines
+        if row.question == table.question and find_answerer(row) == "machine"
+    ]
+    if not rows:
+        return None
+    with name_faulty_file(source.file):
+        mixed = Mixed.of(table, rows, options.level)
+    return mixed if mixed.is_machine.any() else None
+
+
+def plan_test(
+    spec: str, data: Path | None, options: AgreeOptions, goal: AlternativeGoal
+) -> AlternativePlan:
+    """Plan the alternative annotator test from the judgements of a pilot: how many items and persons it needs."""
+    source = open_source(spec, data, options.how)
+    table = build_table(source, options.question)
+    mixed = mix_with_machines(table, source, options)
+    with name_faulty_file(source.file):
+        return plan_alternative(table, mixed, goal, options.alternative, seed=options.seed)
 
 
 def plan_from_pilot(spec: str, data: Path | None, options: AgreeOptions, goal: PlanGoal) -> Plan:

@@ -63,7 +63,7 @@ class AlternativeOptions:
     min_items: int = MIN_ITEMS
     """A person with fewer items is skipped."""
     score: Score | None = None
-    """`accuracy`, `neg-rmse` or `span-f1`; None: what fits the answers."""
+    """`equality`, `neg-rmse` or `span-f1`; None: what fits the answers."""
 
 
 class PersonTest(Record, frozen=True, kw_only=True):
@@ -177,8 +177,7 @@ def run_alternative_test(
     (1.0, 1.0)
     """
     options = options or AlternativeOptions()
-    score = options.score or choose_score(table)
-    closeness = closeness or Closeness(table, score)
+    closeness = closeness or Closeness(table, options.score or choose_score(table))
     duels = compare_with_persons(table, persons, machine, closeness, options.min_persons)
     n = np.bincount(duels.worker, minlength=len(table.workers))
     answered = np.bincount(table.worker, minlength=len(table.workers)) > 0
@@ -198,7 +197,7 @@ def run_alternative_test(
     p_values = [t_below(t, int(n[j]) - 1) for t, j in zip(statistics, tested.tolist(), strict=True)]
     beaten = reject_benjamini_yekutieli(p_values, options.level)
     adjusted = correct_benjamini_yekutieli(p_values)
-    rows = tuple(
+    people = [
         PersonTest(
             worker=str(table.workers[j]),
             items=int(n[j]),
@@ -212,14 +211,16 @@ def run_alternative_test(
         for j, t, p, p_adjusted, is_beaten in zip(
             tested.tolist(), statistics, p_values, adjusted, beaten, strict=True
         )
-    )
+    ]
+    advantage = float(np.mean([row.advantage for row in people]))
+    rows = tuple(sorted(people, key=lambda row: row.worker))
     low = high = float("nan")
     if resamples:
         low, high = _advantage_interval(duels, tested, len(table.items), resamples, seed)
     rate = sum(beaten) / len(rows)
     return AlternativeTest(
         machine=str(table.workers[machine]),
-        score=score,
+        score=closeness.score,
         epsilon=options.epsilon,
         level=options.level,
         items=duels.items,
@@ -227,7 +228,7 @@ def run_alternative_test(
         skipped_persons=tuple(str(table.workers[j]) for j in skipped.tolist()),
         persons=rows,
         winning_rate=rate,
-        advantage=float(np.mean([row.advantage for row in rows])),
+        advantage=advantage,
         low=_finite(low),
         high=_finite(high),
         passed=rate >= PASSING_RATE,

@@ -18,17 +18,17 @@ from nikawa.aggregation.spans import count_equal, holds_spans
 from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput
 
-Score = Literal["accuracy", "neg-rmse", "span-f1"]
-"""How an answer is scored against several others: the mean closeness; of numbers the negative root of the mean squared difference."""
+Score = Literal["equality", "neg-rmse", "span-f1"]
+"""How an answer is scored against several others: the mean closeness (of labels the paper calls it accuracy); of numbers the negative root of the mean squared difference."""
 MAX_EXACT_SQUARES = 512
 """Different numbers up to which every squared difference is Python's own, as the reference has it; beyond, numpy's."""
 
 
 def choose_score(table: Table, level: str | None = None) -> Score:
-    """The score that fits the answers: of numbers `accuracy` only at the nominal level."""
+    """The score that fits the answers: of numbers `equality` only at the nominal level."""
     if holds_spans(table):
         return "span-f1"
-    return "neg-rmse" if table.numeric and level != "nominal" else "accuracy"
+    return "neg-rmse" if table.numeric and level != "nominal" else "equality"
 
 
 class Closeness:
@@ -42,7 +42,7 @@ class Closeness:
         self._shared: dict[int, float] = {}
         if score == "span-f1" and not holds_spans(table):
             what = f"the answers to {table.question!r} are not spans"
-            raise BadInput(what, cure="score labels by accuracy, and numbers by neg-rmse")
+            raise BadInput(what, cure="score labels by equality, and numbers by neg-rmse")
 
     def _square_all(self) -> Floats | None:
         if len(self.categories) > MAX_EXACT_SQUARES:
@@ -52,8 +52,9 @@ class Closeness:
 
     def of(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> Floats:
         """The closeness of each pair; the arrays may have any shape that numpy can broadcast."""
-        if self.score == "accuracy":
-            return (first == second).astype(np.float64)
+        if self.score == "equality":
+            equal: Floats = np.equal(first, second).astype(np.float64)
+            return equal
         if self.score == "neg-rmse":
             if self._squares is not None:
                 squares: Floats = self._squares[first, second]

@@ -62,7 +62,7 @@ def klue_sts_labels(ratings: list[float]) -> dict[str, object]:
 
 
 SCORES: dict[str, Score] = {
-    "accuracy": "accuracy",
+    "accuracy": "equality",
     "neg_rmse": "neg-rmse",
     "rmse": "neg-rmse",
     "span_f1": "span-f1",

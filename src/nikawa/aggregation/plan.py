@@ -335,7 +335,8 @@ class Panels:
         return self.table.counts()[self.per_item > 1].astype(np.float64)
 
     @cached_property
-    def _mixture(self) -> tuple[Floats, Floats]:
+    def mixture(self) -> tuple[Floats, Floats]:
+        """Points of shares of answers, and how probable each is for each item with several answers."""
         return fit_mixture(self.counts)
 
     def holds(self, k: int) -> bool:
@@ -409,7 +410,7 @@ class Panels:
 
     def _draw_mixture(self, generator: np.random.Generator) -> Floats:
         """Shares of each item in each round: a point of the grid, drawn by its probability."""
-        points, probability = self._mixture
+        points, probability = self.mixture
         ends = np.cumsum(probability, axis=1)
         drawn = generator.random((self.rounds, len(ends)))
         columns = []

@@ -604,7 +604,7 @@ def check_limits(files: Sequence[AnswersToSend], info: BoardInfo) -> None:
     for file in files:
         size += file.path.stat().st_size
         if size > info.limits.max_bytes:
-            megabytes = info.limits.max_bytes / 1e6
+            megabytes = info.limits.max_bytes / 2**20
             what = f"the files have more than {megabytes:,.0f} MB, which is what the board takes in one submission"
             cure = "send only ids and answers, without the texts, or fewer seeds"
             raise BadInput(what, file=file.path, cure=cure)

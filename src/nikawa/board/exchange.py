@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
 
 import msgspec
 
-from nikawa.board.rendering import format_iso
+from nikawa.board.rendering import format_iso, format_provenance
 from nikawa.board.views import BoardView
 from nikawa.io.judgements.formula_escape import guard_cell
 
@@ -45,12 +44,7 @@ def board_csv(board: BoardView) -> bytes:
                 " ".join(map(str, score.seeds)),
                 None if score.scored is None else format_iso(score.scored),
                 None if entry.published is None else format_iso(entry.published),
-                entry.parameters, entry.training_data, entry.licence, _as_json(entry.provenance), score.reason,
+                entry.parameters, entry.training_data, entry.licence, format_provenance(entry.provenance), score.reason,
             )  # fmt: skip
             writer.writerow([guard_cell(cell) for cell in row])
     return b"\xef\xbb\xbf" + stream.getvalue().encode("utf-8", "replace")
-
-
-def _as_json(provenance: dict[str, Any]) -> str:
-    """Where an entry of the owner came from, in one cell."""
-    return msgspec.json.encode(provenance).decode() if provenance else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -41,7 +41,6 @@ from nikawa.board.views import (
     SplitView,
     TableView,
     TaskView,
-    can_be_compared,
     list_columns,
     make_overview,
     make_table,
@@ -231,8 +230,6 @@ def render_system(page: PageContext, entry: EntryView) -> str:
         (page.t["identifier"], entry.id),
     ]
     others = [one for one in _list_comparable(board) if one.id != entry.id]
-    if not can_be_compared(entry):
-        others = []
     return _render(
         "system.html",
         page,
@@ -322,8 +319,8 @@ def _list_rules(page: PageContext) -> Iterable[tuple[str, str]]:
 
 
 def _list_comparable(board: BoardView) -> list[EntryView]:
-    """The systems that can be compared, the best of the first task first."""
-    entries = [one for one in board.shown if can_be_compared(one)]
+    """The systems with a shown score, the best of the first task first."""
+    entries = [one for one in board.shown if any(s.value is not None for s in one.scores)]
     task = board.tasks[0]
     rows = make_table(board, task, task.splits[0]).rows
     places = {row.entry.id: place for place, row in enumerate(rows)}
@@ -493,25 +490,14 @@ def format_seeds(seeds: Sequence[int]) -> str:
 
 
 def format_provenance(provenance: Mapping[str, Any]) -> str:
-    """Where an entry of the owner came from: a line for each fact, facts about one thing indented below it.
-
-    >>> print(format_provenance({"entered_with": "nikawa", "files": {"a.jsonl": "sha256:0f"}, "note": ""}))
-    entered with: nikawa
-    files:
-      a.jsonl: sha256:0f
-    """
-    return "\n".join(_list_facts(provenance))
-
-
-def _list_facts(facts: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in facts.items():
-        name = str(key).replace("_", " ")
-        if isinstance(value, Mapping) and value:
-            yield f"{name}:"
-            yield from (f"  {line}" for line in _list_facts(value))
-        elif value not in (None, "", [], {}):
-            is_list = isinstance(value, list | tuple)
-            yield f"{name}: {', '.join(map(str, value)) if is_list else value}"
+    """Where an entry of the owner came from, on one line."""
+    parts = []
+    for key, value in provenance.items():
+        if value in (None, "", [], {}):
+            continue
+        words = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        parts.append(f"{key.replace('_', ' ')}: {words}")
+    return "; ".join(parts)
 
 
 def shorten_end(words: str, most: int) -> str:

@@ -15,8 +15,7 @@ from nikawa.board.rendering import (
     render_system,
     render_task,
 )
-from nikawa.board.views import SORTS, Order, TaskView, can_be_compared, view_comparison
-from nikawa.board.wire import HelperFailed
+from nikawa.board.views import SORTS, Order, TaskView, view_comparison
 from nikawa.errors import NikawaError
 from nikawa.serve.errors import Refused
 from nikawa.serve.requests import sender_address
@@ -155,8 +154,6 @@ class VisitorRoutes:
         try:
             async with asyncio.timeout(COMPARE_SECONDS):
                 shown = await self.site.compare(a.task, a.split, first, second)
-        except HelperFailed:  # these answers cannot be compared, now or later
-            return view_comparison(a, b, None, "undefined")
         except (TimeoutError, NikawaError):
             return view_comparison(a, b, None, PENDING)
         found = next((one for one in shown if one.metric == a.metric), None)
@@ -212,7 +209,7 @@ def list_pairs(
 
 def find_entry(view: BoardView, id: str) -> EntryView | None:
     """A system that can be compared; an unknown id is the choice of none."""
-    return next((one for one in view.shown if one.id == id and can_be_compared(one)), None)
+    return next((entry for entry in view.shown if entry.id == id), None)
 
 
 def find_task(snapshot: Snapshot, request: Request) -> TaskView:

@@ -307,11 +307,6 @@ def split_letters(letters: str) -> set[str]:
     return set(re.findall(r"[A-Za-z]|\(\d+\)", letters))
 
 
-def can_be_compared(entry: EntryView) -> bool:
-    """Whether a system can be compared item by item: it has a shown score, and is no score of people, which has no answers."""
-    return entry.kind != "human" and any(score.value is not None for score in entry.scores)
-
-
 def view_comparison(
     a: ScoreView, b: ScoreView, shown: ShownComparison | None, reason: str
 ) -> ComparisonView:

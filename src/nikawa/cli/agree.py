@@ -1,7 +1,8 @@
 """`nikawa agree`: how far workers agree, with confidence intervals.
 
-`--plan` treats the judgements as a pilot and reports how many workers per item you need. `--page`
-writes plots. `--save` writes the judgements in the format of another tool.
+All of that is about persons. Where machines judged too, it also compares them with the persons and gives a verdict;
+`--alternative` shows the alternative annotator test person by person. `--plan` treats the judgements as a pilot and reports how
+many workers per item you need, or, with `--alternative`, how many items and persons that test needs. `--page` writes plots. `--save` writes the judgements in the format of another tool.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from nikawa import api
 from nikawa.cli.terminal.options import (
@@ -34,9 +36,12 @@ from nikawa.cli.terminal.output import (
     print_table,
     status,
 )
+from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
     from nikawa.aggregation.agree_job import AgreeReport, MeasureRow
+    from nikawa.aggregation.alternative_plan import AlternativePlan
+    from nikawa.aggregation.machines import GroupAgreement, MachineReport
     from nikawa.aggregation.plan import Plan
 
 PANEL = "Build"
@@ -57,6 +62,26 @@ PLAN_COLUMNS = (
     "cost",
     "",
 )
+GROUP_COLUMNS = ("who", "measure", "value", "95% interval", "items")
+SLICE_COLUMNS = ("items where", "items", "persons", "machines", "difference", "95% interval", "")
+HABIT_COLUMNS = (
+    "where a person answers",
+    "answer",
+    "machines",
+    "persons",
+    "difference",
+    "95% interval",
+)
+PERSON_COLUMNS = (
+    "person",
+    "items",
+    "machine at least as close",
+    "person at least as close",
+    "corrected p",
+    "",
+)
+MAX_HABITS = 10
+"""Habits of machines that are printed."""
 DEFAULT_RELIABILITY = 0.9
 """The target of a plan without --reliability and --yield."""
 
@@ -142,6 +167,37 @@ def agree(
     price: Annotated[
         float, typer.Option(help="With --plan: the price of one answer.", min=0)
     ] = 0.0,
+    alternative: Annotated[
+        bool,
+        typer.Option(
+            "--alternative",
+            help="Show the alternative annotator test of machines person by person; with --plan: plan that test.",
+        ),
+    ] = False,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            help="Allowance of the alternative annotator test: 0.1 for crowd workers, 0.15 for skilled ones, 0.2 for experts.",
+            min=0,
+            max=1,
+        ),
+    ] = 0.1,
+    min_items: Annotated[
+        int,
+        typer.Option(help="Items that a person needs for the alternative annotator test.", min=2),
+    ] = 30,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            help="With --plan --alternative: the machine's accuracy; default: as in the pilot."
+        ),
+    ] = None,
+    power: Annotated[
+        float,
+        typer.Option(
+            help="With --plan --alternative: the target share of studies in which such a machine passes."
+        ),
+    ] = 0.8,
     resamples: Annotated[int, typer.Option(help="Resamples for the intervals.", min=10)] = 1000,
     seed: ResampleSeed = 0,
     data: Data = None,
@@ -149,7 +205,14 @@ def agree(
     quiet: Quiet = False,
 ) -> None:
     """Measure how well workers agree: alpha, kappas, shares, variance and span F1, each with a 95% confidence interval."""
-    from nikawa.aggregation.agree_job import AgreeOptions, plan_from_pilot, save_judgements
+    from nikawa.aggregation.agree_job import (
+        AgreeOptions,
+        plan_from_pilot,
+        plan_test,
+        save_judgements,
+    )
+    from nikawa.aggregation.alternative import AlternativeOptions
+    from nikawa.aggregation.alternative_plan import AlternativeGoal
     from nikawa.aggregation.plan import PlanGoal
     from nikawa.io.judgements import parse_options
 
@@ -166,7 +229,14 @@ def agree(
         resamples=resamples,
         seed=seed,
         each=each,
+        alternative=AlternativeOptions(epsilon=epsilon, min_items=min_items),
     )
+    if plan and alternative:
+        with status(f"simulating studies like {judgements}", quiet or json):
+            test_plan = plan_test(
+                judgements, data, options, AlternativeGoal(accuracy=accuracy, power=power)
+            )
+        return print_result(test_plan, print_test_plan, json=json, quiet=quiet)
     if plan:
         if reliability is None and wished_yield is None:
             reliability = DEFAULT_RELIABILITY
@@ -178,14 +248,51 @@ def agree(
         return print_result(planned, lambda p: print_plan(p, items), json=json, quiet=quiet)
     with status(f"measuring the agreement of {judgements}", quiet or json):
         report = api.agree(judgements, data=data, options=options)
+    if alternative and report.machines is None:
+        raise BadInput(
+            "no machine answers this question",
+            file=judgements,
+            cure="add judgements of kind machine: nikawa judge asks a model",
+        )
     if page is not None:
         from nikawa.reporting.agreement import write_page
 
         write_page(page, report.report, report.table, overwrite=overwrite)
     if save is not None:
         save_judgements(save, judgements, data, options, form=save_as, overwrite=overwrite)
-    print_result(report.report, show, json=json, quiet=quiet)
+    print_result(report.report, lambda r: show(r, by_person=alternative), json=json, quiet=quiet)
     return None
+
+
+def print_test_plan(plan: AlternativePlan) -> None:
+    """Print the power of each number of persons (columns) and items (rows), and the cheapest study that is enough."""
+    persons = sorted({row.persons for row in plan.rows})
+    cells = {(row.items, row.persons): row for row in plan.rows}
+    columns = ("items", *(f"{count} persons" for count in persons))
+    rows = [
+        (
+            items,
+            *(
+                f"{cells[items, count].power:.2f}" + ("*" if cells[items, count].enough else "")
+                for count in persons
+            ),
+        )
+        for items in sorted({row.items for row in plan.rows})
+    ]
+    print_table(
+        columns, rows, title="share of studies in which the machine passes", numbers=columns
+    )
+    if plan.needed_items is None or plan.needed_persons is None:
+        verdict = "no study listed here is enough"
+    else:
+        answers = plan.needed_items * plan.needed_persons
+        verdict = f"the cheapest study (*) has {plan.needed_items:,} items and {plan.needed_persons} persons, {answers:,} answers"
+    echo(
+        f"{plan.question}: for power {plan.power:g} at accuracy {plan.accuracy:.3f} (persons: {plan.person_accuracy:.3f}) and epsilon "
+        f"{plan.epsilon:g}, {verdict} ({plan.studies:,} simulated studies for each number of persons, seed {plan.seed})."
+    )
+    for note in plan.notes:
+        echo(note)
 
 
 def print_plan(plan: Plan, items: int) -> None:
@@ -216,16 +323,82 @@ def print_plan(plan: Plan, items: int) -> None:
         echo(note)
 
 
-def show(report: AgreeReport) -> None:
-    """Print the measures as a table, the counts, and the problems found."""
+def show(report: AgreeReport, *, by_person: bool = False) -> None:
+    """Print the measures as a table, machines compared with persons, the counts, and the problems found."""
     print_table(COLUMNS, [format_measure(m) for m in report.measures], numbers=COLUMNS[2:])
     for part in report.slices:
         title = f"{part.where} ({part.items:,} items, {part.answers:,} answers)"
         print_table(
             COLUMNS, [format_measure(m) for m in part.measures], title=title, numbers=COLUMNS[2:]
         )
+    if isinstance(report.machines, Struct):
+        show_machines(report.machines, by_person)
     for line in format_sentences(report):
         echo(line)
+
+
+def show_machines(report: MachineReport, by_person: bool) -> None:
+    """Print how machines compare with persons: agreement, slices, habits, the test, and the verdict."""
+    title = f"Machines and persons ({format_count(report.items, 'shared item')})"
+    rows = [
+        (row.who, row.measure, *format_estimate(row), f"{row.items:,}") for row in report.agreement
+    ]
+    print_table(GROUP_COLUMNS, rows, title=title, numbers=GROUP_COLUMNS[2:])
+    slices = [
+        (
+            part.where,
+            part.items,
+            f"{part.persons:.3f}",
+            f"{part.machines:.3f}",
+            f"{part.difference:+.3f}",
+            format_interval(part.low, part.high),
+            "unusual" if part.unusual else "",
+        )
+        for part in report.slices
+    ]
+    if slices:
+        print_table(
+            SLICE_COLUMNS, slices, title=f"By item: {report.unit}", numbers=SLICE_COLUMNS[1:-1]
+        )
+    habits = [
+        (
+            habit.persons_answer or "anything",
+            habit.answer,
+            f"{habit.machines:.3f}",
+            f"{habit.persons:.3f}",
+            f"{habit.difference:+.3f}",
+            format_interval(habit.low, habit.high),
+        )
+        for habit in report.habits[:MAX_HABITS]
+    ]
+    if habits:
+        print_table(
+            HABIT_COLUMNS, habits, title="What machines answer otherwise", numbers=HABIT_COLUMNS[2:]
+        )
+    for test in report.tests if by_person else ():
+        people = [
+            (
+                row.worker,
+                row.items,
+                f"{row.advantage:.3f}",
+                f"{row.person_advantage:.3f}",
+                "undefined" if row.p_adjusted is None else f"{row.p_adjusted:.4f}",
+                "replaced" if row.beaten else "",
+            )
+            for row in test.persons
+        ]
+        title = f"Alternative annotator test of {test.machine} (epsilon {test.epsilon:g})"
+        print_table(PERSON_COLUMNS, people, title=title, numbers=PERSON_COLUMNS[1:-1])
+    echo(f"Verdict: {report.verdict}")
+    for remark in report.remarks:
+        echo(remark)
+
+
+def format_estimate(row: GroupAgreement) -> tuple[str, str]:
+    """Return the value and its interval."""
+    if row.value is None:
+        return "undefined", ""
+    return f"{row.value:.4f}", format_interval(row.low, row.high, 4)
 
 
 def format_measure(measure: MeasureRow) -> tuple[str, str, str, str]:

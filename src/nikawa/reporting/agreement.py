@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from nikawa.aggregation.kappa import confusion_by_pair, has_few_pairs, pair_kappas
@@ -26,6 +27,7 @@ from nikawa.reporting.markup import TEMPLATES, render, text
 
 if TYPE_CHECKING:
     from nikawa.aggregation.agree_job import AgreeReport, MeasureRow
+    from nikawa.aggregation.machines import GroupAgreement
 
 Floats = NDArray[np.float64]
 SIZE = 13
@@ -329,8 +331,17 @@ def render_page(report: AgreeReport, table: Table) -> str:
         plots=draw_plots(report, table),
         are_spans=holds_spans(table),
         whisker=draw_measure,
+        machines=report.machines if isinstance(report.machines, Struct) else None,
+        interval=draw_group,
     )
     return str(made)
+
+
+def draw_group(row: GroupAgreement) -> str:
+    """The agreement of two groups with its interval; empty where it is not bounded by -1 and 1."""
+    if row.value is None or row.low is None or row.high is None or row.low < -1 or row.high > 1:
+        return ""
+    return draw_interval(row.value, row.low, row.high)
 
 
 def draw_kappas(table: Table) -> Markup:

@@ -166,7 +166,7 @@ def name_slices(
         return [() if s is None else (_bin_name(s),) for s in _similarities(examples)]
     if task is not None and key == LENGTH:
         lengths = [None if e is None else float(count_characters(task, e)) for e in examples]
-        return _quarter_names(lengths, " characters")
+        return name_quarters(lengths, " characters")
     if task is not None and key == GOLD:
         return [() if e is None else _gold_names(e.gold.get(task.question)) for e in examples]
     values: list[Any] = []
@@ -177,7 +177,7 @@ def name_slices(
         numbers = [x if isinstance(x, int | float) else None for x in values]
         different = {x for x in numbers if x is not None and not isinstance(x, bool)}
         if len(different) > max_numbers:
-            return _quarter_names([None if x is None else float(x) for x in numbers], "")
+            return name_quarters([None if x is None else float(x) for x in numbers], "")
     return [_plain_names(value) for value in values]
 
 
@@ -228,7 +228,7 @@ def _bin_name(similarity: float) -> str:
     return f"{start}-{start + 1}"
 
 
-def _quarter_names(numbers: Sequence[float | None], unit: str) -> Values:
+def name_quarters(numbers: Sequence[float | None], unit: str) -> Values:
     """Four slices of about the same size, named by their lowest and highest number; equal numbers stay together."""
     known = np.array([x for x in numbers if x is not None])
     if not len(known):
