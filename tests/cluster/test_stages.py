@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,19 @@ def generate_dataset(out: Path, place: dict[str, Any]) -> object:
     return generate("own", out, options=options).splits
 
 
+def make_shards(out: Path, place: dict[str, Any]) -> object:
+    """Problems in shards, tagged and perturbed shard by shard: each stage reads what the one before wrote."""
+    problems, tagged, changed = Path("problems"), Path("tagged"), Path(out.name)
+    with chdir(out.parent):  # the list of shards names the files that they are made from
+        options = GenerateOptions(counts={"": 1}, seed=3, chunk=40, shards=3, **place)
+        sizes = generate("../own", problems, options=options).splits
+        tags = tag(str(problems), options=TagOptions(out=tagged, shards=True, **place))
+        perturb_options = PerturbOptions(out=changed, assume_eligible=True, shards=True, **place)
+        report = perturb("swap-o,width-full", str(tagged), options=perturb_options)
+        assert len(list(changed.glob("test-*-swap-o.jsonl"))) == 3
+    return sizes, tags.found, report.operations
+
+
 def pair_sentences(out: Path, place: dict[str, Any]) -> object:
     options = PairOptions(units="ja", out=out.with_suffix(".jsonl"), seed=1, **place)
     return pair("greedy", Path("part-0.txt"), options=options).mean
@@ -120,6 +134,7 @@ STAGES = (
     tag_dataset,
     perturb_dataset,
     generate_dataset,
+    make_shards,
     pair_sentences,
     pair_globally,
     probe_dataset,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+from queue import SimpleQueue
 from threading import Thread
 
 import pytest
@@ -88,6 +90,23 @@ def test_a_cluster_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(ray_connection, "REPORT_SECONDS", 0.0)
     with pytest.raises(BadInput, match=f"cluster at {address} does not answer any more; start it"):
         ray_connection.wait_for_head(address)
+
+
+def test_a_process_that_waits_for_a_cluster_that_is_gone_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ray_connection, "BLOCKED_SECONDS", 0.0)
+    monkeypatch.setattr(ray_connection, "REPORT_SECONDS", 0.01)
+    ended = SimpleQueue[int]()
+    monkeypatch.setattr(os, "_exit", ended.put)  # returns, so that the line may come again
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with ray_connection.end_if_blocked(address):
+            server.accept()[0].close()
+            server.close()
+            assert ended.get(timeout=20) == 2
+    line = f"nikawa: the Ray cluster at {address} does not answer any more; start it, and run the same command again"
+    assert set(capsys.readouterr().err.splitlines()) == {line}
 
 
 def test_a_node_without_nikawa_is_named() -> None:

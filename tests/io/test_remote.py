@@ -36,6 +36,7 @@ from nikawa.io.remote import (
     to_path,
 )
 from nikawa.models.encoder.checkpoint import check_checkpoint
+from nikawa.models.lm.checkpoint import check_language_model
 from nikawa.records import Dataset, Example
 
 SECRET = "sftp://me:geheim@host/a.txt"
@@ -367,8 +368,9 @@ def test_a_run_does_not_record_a_password() -> None:
 def test_a_checkpoint_at_an_address_is_refused_with_the_cure() -> None:
     pytest.importorskip("transformers")
     cure = r"s3://lab/bert: a checkpoint must be on this machine; copy .*s3 cp --recursive s3://lab/bert bert"
-    with pytest.raises(BadInput, match=cure):
-        check_checkpoint("s3://lab/bert")
+    for check in (check_checkpoint, check_language_model):
+        with pytest.raises(BadInput, match=cure):
+            check("s3://lab/bert")
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".tsv", ".parquet", ".json"])

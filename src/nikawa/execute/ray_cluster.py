@@ -128,6 +128,8 @@ class RayExecutor:
     _connection: Any = field(default=None, init=False, repr=False)
     _sender: ContentSender | None = field(default=None, init=False, repr=False)
     _ray: Any = field(default=None, init=False, repr=False)
+    _task: Any = field(default=None, init=False, repr=False)
+    """Made once: Ray asks the first node for each new one, and waits if that is gone."""
     _owns_connection: bool = field(default=False, init=False, repr=False)
     """Whether the connection is closed, and so everything on it ended, when this executor ends."""
 
@@ -140,12 +142,18 @@ class RayExecutor:
             cure = "pass --gpus-per-run 1, a share of one such as 0.25, or 0 to use CPUs"
             raise BadInput("the cluster has GPUs, and the model can use one", cure=cure)
         self._sender = ContentSender(self._ray.put)
+        self._task = self._ray.remote(do_errand).options(
+            num_returns="streaming",
+            max_retries=0,
+            _generator_backpressure_num_objects=PARTS_AHEAD,
+            **task_options(self.options.resources),
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
         self._sender = None
         self._connection.__exit__(None, None, None)
-        self._ray = None
+        self._ray = self._task = None
 
     def submit(self, items: Sequence[Any]) -> Iterator[Any]:
         """Yield results as they come; a node that dies costs its own items a retry."""
@@ -209,13 +217,7 @@ class RayExecutor:
         assert self._sender is not None
         trip.errand.begin()
         contents = {name: self._sender.send(one) for name, one in trip.errand.contents.items()}
-        task = self._ray.remote(do_errand).options(
-            num_returns="streaming",
-            max_retries=0,
-            _generator_backpressure_num_objects=PARTS_AHEAD,
-            **task_options(self.options.resources),
-        )
-        stream = task.remote(trip.errand.work, contents, self.options.threads, __version__)
+        stream = self._task.remote(trip.errand.work, contents, self.options.threads, __version__)
         trips[stream] = trip
 
     def _take(self, stream: Any, trips: dict[Any, _Trip]) -> Iterator[Any]:

@@ -10,9 +10,11 @@ import os
 import platform
 import re
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 
 from nikawa.errors import BadInput, missing_extra
@@ -28,6 +30,8 @@ NODE_PATIENCE_SECONDS = 120.0
 CONNECT_SECONDS = 5.0
 GONE_SECONDS = 20.0
 """How long the first node of a cluster may be silent before the cluster counts as gone."""
+BLOCKED_SECONDS = 35.0
+"""How long the first node may be silent before the process ends itself; Ray would end it after a minute."""
 ANSWER_SECONDS = 30.0
 """How long nodes may take to say which version they have."""
 LOOPBACK = ("127.", "localhost", "[::1]")
@@ -77,8 +81,9 @@ def connect(address: str) -> Iterator[Any]:
             raise no_cluster(chosen or "auto") from None
         start_ray(ray, "local")
     try:
-        check_versions(ray)
-        yield ray
+        with end_if_blocked(ray.get_runtime_context().gcs_address):
+            check_versions(ray)
+            yield ray
     finally:
         ray.shutdown()
 
@@ -217,19 +222,52 @@ def wait_for_head(address: str) -> None:
 
     Ray itself would end this process after a minute, wherever it is.
     """
-    host, _, port = address.rpartition(":")
     end = time.monotonic() + GONE_SECONDS
-    while True:
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-        except OSError:
-            if time.monotonic() > end:
-                what = f"the Ray cluster at {address} does not answer any more"
-                cure = "start it, and run the same command again"
-                raise BadInput(what, cure=cure) from None
-            time.sleep(REPORT_SECONDS)
-        else:
-            return
+    while not answers(address):
+        if time.monotonic() > end:
+            raise cluster_gone(address)
+        time.sleep(REPORT_SECONDS)
+
+
+def answers(address: str) -> bool:
+    """Whether a server listens at an address."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def cluster_gone(address: str) -> BadInput:
+    """The error for a cluster that answered before."""
+    what = f"the Ray cluster at {address} does not answer any more"
+    return BadInput(what, cure="start it, and run the same command again")
+
+
+@contextmanager
+def end_if_blocked(address: str) -> Iterator[None]:
+    """End this process with one line if the cluster is gone and the block does not notice it.
+
+    Some calls of Ray wait for the first node, and no exception reaches them. Ray would end the process too, with a line of its log.
+    """
+    is_over = Event()
+
+    def watch() -> None:
+        heard = time.monotonic()
+        while not is_over.wait(REPORT_SECONDS):
+            if answers(address):
+                heard = time.monotonic()
+            elif time.monotonic() > heard + BLOCKED_SECONDS and not is_over.is_set():
+                sys.stderr.write(f"nikawa: {cluster_gone(address)}\n")
+                sys.stderr.flush()
+                os._exit(2)
+
+    Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
 
 
 def task_options(resources: Resources) -> dict[str, Any]:

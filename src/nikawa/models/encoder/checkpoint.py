@@ -94,15 +94,20 @@ def check_checkpoint(source: str) -> None:
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
             raise missing_extra(f"the package {package!r}", "encoder")
+    refuse_address(source)
+    source = locate_checkpoint(source)
+    path = Path(source)
+    if not (path / CONFIG_FILE).is_file() and (path.exists() or not is_cached(source)):
+        raise unreadable_error(source, OSError(f"it has no {CONFIG_FILE}"))
+
+
+def refuse_address(source: str) -> None:
+    """Raise BadInput for a checkpoint in a bucket or on a server."""
     if is_address(source):
         place = RemotePath(source)
         kind = str(place.name)
         cure = f"copy the folder to this machine, e.g. aws s3 cp --recursive {place} {kind}, and pass {kind}"
         raise BadInput("a checkpoint must be on this machine", file=place, cure=cure)
-    source = locate_checkpoint(source)
-    path = Path(source)
-    if not (path / CONFIG_FILE).is_file() and (path.exists() or not is_cached(source)):
-        raise unreadable_error(source, OSError(f"it has no {CONFIG_FILE}"))
 
 
 def check_encoder(source: str) -> None:

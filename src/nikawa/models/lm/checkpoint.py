@@ -22,6 +22,7 @@ from nikawa.models.encoder.checkpoint import (
     find_cached,
     locate_checkpoint,
     quiet_transformers,
+    refuse_address,
     unreadable_error,
 )
 from nikawa.models.encoder.device import choose_device
@@ -84,6 +85,7 @@ def check_language_model(source: str) -> None:
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
             raise missing_extra(f"the package {package!r}", "lm")
+    refuse_address(source)
     located = locate_checkpoint(source)
     path = Path(located) / CONFIG_FILE
     if not path.is_file():
