@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nikawa.api import hide_labels as hide_labels
     from nikawa.api import import_table as import_table
     from nikawa.api import import_task as import_task
+    from nikawa.api import judge as judge
     from nikawa.api import load as load
     from nikawa.api import load_task as load_task
     from nikawa.api import model as model
@@ -66,6 +67,7 @@ _FUNCTIONS = (
     "hide_labels",
     "import_table",
     "import_task",
+    "judge",
     "load",
     "load_task",
     "model",

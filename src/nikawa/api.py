@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nikawa.exchange.job import ToolOptions, ToolReport
     from nikawa.exchange.reading.job import TaskReport
     from nikawa.generation.job import GenerateOptions, GenerateReport
+    from nikawa.judging.job import JudgeOptions, JudgeReport
     from nikawa.models.base import Predictor
     from nikawa.objects import CallFiles
     from nikawa.pairing.job import PairOptions, PairReport
@@ -734,6 +735,53 @@ class Target:
             return report
         dataset = load_made(to_path(str(self.path)))
         return attach_report(dataset, replace_record(report, **changes) if changes else report)
+
+
+@check_arguments
+def judge(
+    tasks: Any,
+    model: str,
+    *,
+    out: Path | str,
+    options: JudgeOptions | None = None,
+    copies: int | None = None,
+    seed: int | None = None,
+    tries: int | None = None,
+    form: str | None = None,
+    form_settings: Mapping[str, Any] | None = None,
+    language: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    max_cost: float | None = None,
+    allow_remote: bool | None = None,
+    data: Path | None = None,
+) -> JudgeReport:
+    """Let a language model answer the questions of an annotation form, as workers of the kind `machine`.
+
+    `tasks` is the folder of an annotation project, a sheet of tasks, or a dataset or file of examples together with `form`.
+    `model` is `chat:NAME` with `settings={"base_url": …}`, or `lm:PATH`. The model gets what a worker reads: the guideline,
+    the question and the item, never gold labels, control items or the answers of others. `copies` differ by seed,
+    temperature, order and wording. The folder `out` gets `judgements.jsonl` and `replies.jsonl`; the same call goes on
+    where a killed one stopped. docs/machines.md has a walk-through.
+    """
+    from nikawa.judging.job import JudgeOptions, judge
+
+    with open_call("judge", JudgeOptions, options) as files:
+        chosen = set_options(
+            options,
+            JudgeOptions,
+            copies=copies,
+            seed=seed,
+            tries=tries,
+            form=form,
+            form_settings=form_settings,
+            language=language,
+            settings=settings,
+            max_cost=max_cost,
+            allow_remote=allow_remote,
+            data=data,
+        )
+        spec = str(tasks) if isinstance(tasks, str | Path) else files.dataset(tasks)
+        return judge(spec, model, Path(out), chosen)
 
 
 def choose_target(

@@ -259,6 +259,7 @@ WITHOUT_EXAMPLES = {
     "demo": "reads the embedded data only",
     "reproduce": "reads published datasets only",
     "rank": "reads links between articles",
+    "judge": "sends inputs alone to a model; tests/judging searches every request",
     "generate": "makes examples from templates; labels are computed",
     "pretrain": "reads plain text, and of datasets the inputs only",
     "data fetch": "downloads published files",

@@ -105,6 +105,22 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Offer:
+    """The answers that a question of a form offers, for who cannot see its page: a language model."""
+
+    values: tuple[Any, ...]
+    """As judgements have them, in the order of the page."""
+    words: tuple[str, ...] = ()
+    """What each is called; empty: by the message `label_VALUE` or the names of the settings."""
+    most: int = 1
+    """How many may be chosen, the best first; the answer is then a list."""
+    is_ranking: bool = False
+    """Whether the answer is a list."""
+    is_ordered: bool = False
+    """Whether the values are steps of a scale, which are not shuffled."""
+
+
+@dataclass(frozen=True)
 class Form:
     """A form, as its file declares it.
 
@@ -140,6 +156,8 @@ class Form:
     """An answer as pairs of question and value, one judgement each."""
     from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = join_questions
     """The answer again, from pairs of question and value that came from elsewhere."""
+    offers: Callable[[Example, Options], Mapping[str, Offer]] | None = None
+    """The closed questions with their answers, all that the page asks; None: an answer is written, as the sample shows."""
     to_judge: Callable[[Answer, Example, Options], list[WriterExample]] | None = None
     """The examples that other workers judge, made from a written answer; None: answers make no new examples."""
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, keeps_rules
+from nikawa.collect.form import REFUSED, Answer, Form, Offer, Options, Problem, keeps_rules
 from nikawa.records import Example, Span
 
 MISSING = object()
@@ -64,6 +64,11 @@ def check_label(answer: Answer, _example: Example, options: Options) -> list[Pro
     return check_choice(
         answer, options, lambda label: isinstance(label, str) and label in options.labels
     )
+
+
+def offer_labels(_example: Example, options: Options) -> dict[str, Offer]:
+    """The labels of a form that offers just these."""
+    return {options.question: Offer(options.labels)}
 
 
 READING_ORDER = (

@@ -13,6 +13,7 @@ from nikawa.collect.forms._base import (
     Labels,
     check_label,
     make_guideline,
+    offer_labels,
     show_texts,
 )
 
@@ -37,6 +38,7 @@ FORM = Form(
     validate=check_label,
     settings=Choice,
     view=show_texts,
+    offers=offer_labels,
     words={
         "ja": {
             "prompt": "当てはまるものを一つ選んでください。",

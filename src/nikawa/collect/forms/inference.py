@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, plain_view
+from nikawa.collect.form import (
+    REFUSED,
+    Answer,
+    Form,
+    Offer,
+    Options,
+    Problem,
+    Sample,
+    plain_view,
+)
 from nikawa.collect.forms._base import RELATIONS, FormSettings, make_guideline
 from nikawa.records import Example
 
@@ -94,6 +103,12 @@ def make_guidelines(options: Options) -> dict[str, str]:
     return make_guideline(**points)
 
 
+def offer_relations(_example: Example, options: Options) -> dict[str, Offer]:
+    """The relations, and which sentence is unnatural where that is asked."""
+    relations = {options.question: Offer(RELATIONS)}
+    return {**relations, "naturalness": Offer(NATURALNESS)} if options.naturalness else relations
+
+
 FORM = Form(
     name="inference",
     title={"ja": "推論の関係を選ぶ", "ko": "추론 관계 고르기", "en": "Premise and hypothesis"},
@@ -103,6 +118,7 @@ FORM = Form(
     validate=validate,
     settings=Inference,
     view=view,
+    offers=offer_relations,
     sets={"naturalness": True},
     words={
         "ja": {

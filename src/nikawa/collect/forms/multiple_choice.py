@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import Answer, Form, Options, Problem, Sample
+from nikawa.collect.form import Answer, Form, Offer, Options, Problem, Sample
 from nikawa.collect.forms._base import (
     FormSettings,
     check_choice,
@@ -41,6 +41,12 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     }
 
 
+def offer_choices(example: Example, options: Options) -> dict[str, Offer]:
+    """The numbers of the choices, each with its words."""
+    choices = tuple(list_choices(example))
+    return {options.question: Offer(tuple(range(len(choices))), choices)}
+
+
 FORM = Form(
     name="multiple-choice",
     title={"ja": "選択肢から答える", "ko": "선택지에서 답하기", "en": "Answer a multiple choice"},
@@ -49,6 +55,7 @@ FORM = Form(
     validate=validate,
     settings=MultipleChoice,
     view=view,
+    offers=offer_choices,
     words={
         "ja": {"prompt": "質問の答えを一つ選んでください。"},
         "ko": {"prompt": "질문의 답을 하나 골라 주세요."},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.form import REFUSED, Answer, Form, Offer, Options, Problem, Sample
 from nikawa.collect.forms._base import (
     MISSING,
     Count,
@@ -62,6 +62,11 @@ def firsts_differ(answers: Sequence[Answer], options: Options) -> bool:
     return len({ranking[0] for ranking in rankings}) > 1
 
 
+def offer_ranking(_example: Example, options: Options) -> dict[str, Offer]:
+    """The labels, of which some are ranked."""
+    return {options.question: Offer(options.labels, most=options.most, is_ranking=True)}
+
+
 FORM = Form(
     name="ranked",
     title={
@@ -76,6 +81,7 @@ FORM = Form(
     gold_matches=first_is_gold,
     differ=firsts_differ,
     view=show_texts,
+    offers=offer_ranking,
     words={
         "ja": {
             "prompt": "当てはまるものを、最もよく当てはまる順に{most}つまで選んでください。",

@@ -12,7 +12,14 @@ from typing import Any
 import msgspec
 
 from nikawa.collect.form import Form, Options, Sample
-from nikawa.collect.forms._base import FormSettings, Labels, check_label, make_guideline, parse_span
+from nikawa.collect.forms._base import (
+    FormSettings,
+    Labels,
+    check_label,
+    make_guideline,
+    offer_labels,
+    parse_span,
+)
 from nikawa.records import Example
 
 RELATIONS_OF_KLUE = (
@@ -160,6 +167,7 @@ FORM = Form(
     validate=check_label,
     settings=Relation,
     view=view,
+    offers=offer_labels,
     words={
         "ja": {
             "prompt": "「{subject}」から見た「{object}」の関係を選んでください。",

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nikawa.collect.form import Answer, Form, Options, Problem, Sample
+from nikawa.collect.form import Answer, Form, Offer, Options, Problem, Sample
 from nikawa.collect.forms._base import FormSettings, check_choice, make_guideline, show_texts
 from nikawa.records import Example
 
@@ -74,6 +74,15 @@ def are_apart(answers: Sequence[Answer], options: Options) -> bool:
     return bool(numbers) and max(numbers) - min(numbers) > options.tolerance + 1e-9
 
 
+def offer_steps(_example: Example, options: Options) -> dict[str, Offer]:
+    """The numbers of the scale, each with its anchor where there is one."""
+    count = round((options.high - options.low) / options.step)
+    exact = [round(options.low + options.step * place, 9) for place in range(count + 1)]
+    steps = tuple(int(number) if number == int(number) else number for number in exact)
+    words = tuple(options.anchors.get(f"{number:g}", "") for number in exact)
+    return {options.question: Offer(steps, words if any(words) else (), is_ordered=True)}
+
+
 FORM = Form(
     name="scale",
     title={"ja": "0〜5点で評価する", "ko": "0~5점으로 평가하기", "en": "0 to 5 with anchors"},
@@ -84,6 +93,7 @@ FORM = Form(
     gold_matches=is_near_gold,
     differ=are_apart,
     view=show_texts,
+    offers=offer_steps,
     words={
         "ja": {
             "prompt": "二つの文の意味はどのくらい似ていますか。",

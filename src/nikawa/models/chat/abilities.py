@@ -15,7 +15,6 @@ from nikawa.io.answers.replies import find_json
 from nikawa.models.chat.conversation import Messages, move_system_message
 from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.logprobs import sum_echoed_tokens, weigh_first_tokens
-from nikawa.models.chat.questions import Questions
 from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.settings import ChatSettings
 
@@ -46,6 +45,30 @@ class Prober(Protocol):
 
     async def probe(self, path: str, body: dict[str, Any], tokens: int) -> Reply:
         """The reply to a test request."""
+        ...
+
+
+class AnswerTraits(Protocol):
+    """What the way to ask depends on; `Questions` has it, and so has the form of a project."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether log-probabilities can choose the answer."""
+        ...
+
+    @property
+    def by_letter(self) -> bool:
+        """Whether the answer is a letter."""
+        ...
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the answer is JSON however it is asked for."""
+        ...
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether to use a schema if the server supports it."""
         ...
 
 
@@ -113,7 +136,7 @@ class RequestStyle:
         return replace(self, has_system=False) if "system" in words else self
 
 
-def _list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
+def _list_methods(questions: AnswerTraits, settings: ChatSettings) -> list[str]:
     """The methods to try for a kind of task, best first."""
     by_logprobs, constrained = [], []
     if questions.is_choice:
@@ -133,7 +156,9 @@ def _list_methods(questions: Questions, settings: ChatSettings) -> list[str]:
     return [*(by_logprobs if questions.by_letter else []), *constrained, "parse"]
 
 
-async def find_style(session: Prober, model: str, questions: Questions, seed: int) -> RequestStyle:
+async def find_style(
+    session: Prober, model: str, questions: AnswerTraits, seed: int
+) -> RequestStyle:
     """The best way this server supports for this kind of task."""
     style = await find_accepted_style(session, RequestStyle(model), seed)
     methods = _list_methods(questions, session.settings)

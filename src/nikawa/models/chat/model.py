@@ -8,10 +8,10 @@ failures and usage.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -50,6 +50,7 @@ from nikawa.models.chat.usage import Budget, Usage
 from nikawa.models.secrets import fill_in_secrets
 from nikawa.records import Example, Prediction, Task
 
+T = TypeVar("T")
 USAGE_FILE = "usage.json"
 TOO_LONG = "too long"
 """The reason if the server refuses a question because of its length."""
@@ -244,17 +245,11 @@ class Chat:
             return []
         asker = self._make_asker(task, examples)
         try:
-            with self._open_journal() as own, Journal(self._shared_folder()) as shared:
-                self._usage.recount(own.replies.values(), self.settings)
-                with self._open_budget(own) as budget:
-                    answers = run_async(lambda: self._ask_all(asker, examples, own, shared, budget))
-        except FailedItems as failure:
-            place, problem = min(failure.problems.items())
-            failed = f"{len(failure.problems)} of {failure.count} questions failed"
-            what = f"{failed}; example {examples[place].id!r}: {problem.what}"
-            raise BadInput(what, cure=self._find_cure(problem)) from None
-        except RequestProblem as problem:
-            raise BadInput(problem.what, cure=self._find_cure(problem)) from None
+            answers = self.converse(
+                asker.prepare,
+                lambda session, place: asker.ask(session, examples[place]),
+                [example.id for example in examples],
+            )
         finally:
             self._about_asker = asker.about()
             self._write_usage()
@@ -264,6 +259,32 @@ class Chat:
             self._usage.none[reason] = self._usage.none.get(reason, 0) + count
         self._write_usage()
         return answers
+
+    def converse(
+        self,
+        prepare: Callable[[Session], Awaitable[None]],
+        ask: Callable[[Session, int], Awaitable[T]],
+        ids: Sequence[str],
+    ) -> list[T]:
+        """The results of `ask` for the place of each item of `ids`, many at a time, after `prepare`.
+
+        Replies on disk are not asked for again. Raises `BadInput` with a cure if a request fails for good or the
+        budget is spent; the replies so far are kept.
+        """
+        try:
+            with self._open_journal() as own, Journal(self._shared_folder()) as shared:
+                self._usage.recount(own.replies.values(), self.settings)
+                with self._open_budget(own) as budget:
+                    return run_async(
+                        lambda: self._ask_all(prepare, ask, len(ids), own, shared, budget)
+                    )
+        except FailedItems as failure:
+            place, problem = min(failure.problems.items())
+            failed = f"{len(failure.problems)} of {failure.count} questions failed"
+            what = f"{failed}; example {ids[place]!r}: {problem.what}"
+            raise BadInput(what, cure=self._find_cure(problem)) from None
+        except RequestProblem as problem:
+            raise BadInput(problem.what, cure=self._find_cure(problem)) from None
 
     def estimate(
         self, task: Task, examples: Sequence[Example], planned: set[str]
@@ -295,21 +316,21 @@ class Chat:
 
     async def _ask_all(
         self,
-        asker: Asker,
-        examples: Sequence[Example],
+        prepare: Callable[[Session], Awaitable[None]],
+        ask: Callable[[Session, int], Awaitable[T]],
+        total: int,
         own: Journal,
         shared: Journal,
         budget: Budget,
-    ) -> list[Prediction]:
-        total = len(examples)
+    ) -> list[T]:
         async with open_http(self.settings) as http:
             client = Client(http, self.settings, self._usage)
             session = Session(client, own, shared, budget)
             with hide_secret(client.secret):
-                await asker.prepare(session)
+                await prepare(session)
                 return await run_all(
                     total,
-                    lambda i: asker.ask(session, examples[i]),
+                    lambda i: ask(session, i),
                     self.settings.concurrency,
                     lambda done: self.setup.progress(f"querying {self.name}", done, total),
                 )

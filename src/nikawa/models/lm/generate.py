@@ -65,6 +65,9 @@ class Request:
     shared: int
     """Tokens at its start that other prompts have too."""
     max_tokens: int
+    temperature: float = 0.0
+    """Above 0, tokens are drawn: the same seed draws the same ones."""
+    seed: int = 0
 
 
 @dataclass
@@ -210,21 +213,43 @@ class Generator:
                     **({} if cache is None else {engine.cache_argument: cache}),
                 )
                 cache = getattr(output, engine.cache_argument, None)
-                (token,) = self._choose(output.logits[:, -1].float(), [constraint])
+                logits = output.logits[:, -1].float()
+                (token,) = self._choose(logits, [constraint], [(request, len(answer.tokens))])
                 fresh = [token] if cache is not None else [*fresh, token]
                 is_complete = self.add_token(answer, token, request.max_tokens, constraint)
         return answer
 
-    def _choose(self, logits: Any, constraints: Sequence[Constraint | None]) -> list[int]:
-        """The likeliest token of each row that its constraint allows."""
+    def _choose(
+        self,
+        logits: Any,
+        constraints: Sequence[Constraint | None],
+        asked: Sequence[tuple[Request, int] | None],
+    ) -> list[int]:
+        """The likeliest token of each row that its constraint allows, or one drawn at the temperature of its request.
+
+        `asked` has the request of each row and the number of tokens of its answer. A draw adds Gumbel noise to
+        the logits: it depends on the seed of the request and the number of the token, on nothing else.
+        """
         if self.constrainer is not None:
             mask = self.constrainer.make_mask(len(constraints))
             for row, constraint in enumerate(constraints):
                 if constraint is not None:
                     constraint.fill(mask, row)
             self.constrainer.apply(logits, mask)
+        for row, drawn in enumerate(asked):
+            if drawn is not None and drawn[0].temperature > 0:
+                logits[row] = add_noise(logits[row], drawn[0], drawn[1])
         chosen: list[int] = logits.argmax(-1).tolist()
         return chosen
+
+
+def add_noise(logits: Any, request: Request, step: int) -> Any:
+    """Logits whose largest one is a draw from their softmax at the temperature of the request."""
+    import torch
+
+    draw = np.random.default_rng((request.seed, step)).gumbel(size=logits.shape[0])
+    noise = torch.from_numpy(draw).to(device=logits.device, dtype=torch.float32)
+    return (logits.float() / request.temperature + noise).to(logits.dtype)
 
 
 def _room(request: Request) -> int:
@@ -337,7 +362,12 @@ class _Batch:
         import torch
 
         generator = self.generator
-        tokens = generator._choose(logits, [self.constraints[slot] for slot in slots])
+        asked = [
+            None if place is None else (self.requests[place], len(self.answers[slot].tokens))
+            for slot in slots
+            for place in (self.places[slot],)
+        ]
+        tokens = generator._choose(logits, [self.constraints[slot] for slot in slots], asked)
         for slot, token in zip(slots, tokens, strict=True):
             place = self.places[slot]
             if place is None:

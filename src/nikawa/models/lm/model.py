@@ -126,13 +126,14 @@ class LanguageModel:
         estimate.notes = tuple(describe_losses(counts))
         return estimate
 
-    def _open(self) -> tuple[Checkpoint, Engine]:
+    def open(self) -> tuple[Checkpoint, Engine]:
+        """The checkpoint and its engine, read when they are first needed."""
         if self._checkpoint is None or self._engine is None:
             from nikawa.models.lm.checkpoint import open_language_model
             from nikawa.models.lm.engine import Engine
 
             self.setup.progress(f"loading {self.name}", 0, None)
-            vocabulary = self._open_vocabulary()
+            vocabulary = self.open_vocabulary()
             self._checkpoint = open_language_model(self.setup.argument, self.settings, vocabulary)
             self._engine = Engine(
                 self._checkpoint.model,
@@ -148,7 +149,8 @@ class LanguageModel:
             self._about |= {"dtype": dtype, "device": str(self._checkpoint.device)}
         return self._checkpoint, self._engine
 
-    def _open_vocabulary(self) -> Vocabulary:
+    def open_vocabulary(self) -> Vocabulary:
+        """The tokenizer and the length of the texts that the checkpoint reads; no weights."""
         if self._vocabulary is None:
             from nikawa.models.lm.checkpoint import open_vocabulary
 
@@ -163,7 +165,7 @@ class LanguageModel:
     # -- prompts that fit --
 
     def _make_prompts(self, task: Task, examples: Sequence[Example]) -> Prompts:
-        vocabulary, settings = self._open_vocabulary(), self.settings
+        vocabulary, settings = self.open_vocabulary(), self.settings
         pool, seed = self._pool or (), self.setup.seed
         control = ControlTokens(vocabulary.tokenizer)
         conversation = begin_conversation(task, examples, pool, settings, seed, control.break_up)
@@ -276,7 +278,7 @@ class LanguageModel:
 
     def _score(self, places: Sequence[int], prompts: Prompts, keep: Keep) -> None:
         """Compute the log-likelihoods of the options."""
-        _, engine = self._open()
+        _, engine = self.open()
         items = [prompts.items[place] for place in places]
         queries = prompts.encoder.join_queries(
             [item.prompt for item in items],
@@ -307,7 +309,7 @@ class LanguageModel:
         self, encoder: Encoder, answers: Sequence[Sequence[str]]
     ) -> dict[str, float | None]:
         """The log-likelihood of each option after an empty context, for PMI."""
-        checkpoint, engine = self._open()
+        checkpoint, engine = self.open()
         start = checkpoint.start_token
         if start is None:
             return {}
@@ -323,7 +325,7 @@ class LanguageModel:
         """Generate the answers."""
         from nikawa.models.lm.generate import Answer, Generator, Request, StopFinder
 
-        checkpoint, engine = self._open()
+        checkpoint, engine = self.open()
         questions = prompts.questions
         requests = []
         for place in places:
@@ -366,7 +368,7 @@ class LanguageModel:
         from nikawa.models.lm.grammar import UnusableGrammar, make_constrainer
 
         schemas = [questions.schema(example) for example in examples]
-        tokenizer = self._open_vocabulary().tokenizer
+        tokenizer = self.open_vocabulary().tokenizer
         try:
             constrainer = make_constrainer(tokenizer, schemas, required=setting == "on")
         except UnusableGrammar as problem:

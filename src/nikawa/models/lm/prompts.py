@@ -59,7 +59,7 @@ class PromptMaker:
         self.conversation, self.questions = conversation, conversation.questions
         self.settings, self.tokenizer, self.control = settings, tokenizer, control
         self.uses_chat = choose_chat(settings, tokenizer)
-        self._has_system = settings.system
+        self._template = ChatTemplate(tokenizer, has_system=settings.system)
         self._lead = "" if self.uses_chat else settings.delimiter
         self.keyed: set[str] = set()
         """Examples whose words cannot be scored, so that their keys are."""
@@ -131,9 +131,17 @@ class PromptMaker:
         return (), ()
 
     def _apply_template(self, messages: Messages) -> str:
-        """The prompt by the chat template; a template without a system role gets the instruction
-        before the first question.
-        """
+        return self._template.apply(messages)
+
+
+class ChatTemplate:
+    """The chat template of a tokenizer; one without a system role gets the instruction before the first question."""
+
+    def __init__(self, tokenizer: Any, *, has_system: bool) -> None:
+        self.tokenizer, self._has_system = tokenizer, has_system
+
+    def apply(self, messages: Messages) -> str:
+        """The prompt of a conversation."""
         if self._has_system:
             try:
                 return self._render(messages)

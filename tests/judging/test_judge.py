@@ -1,0 +1,253 @@
+"""A model judges: what it is asked, what becomes of its replies, and where its answers go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.judging.conftest import LABELS, choose, key_of
+
+import nikawa as nk
+from nikawa.cli.judge import describe_bias
+from nikawa.collect.form import forms
+from nikawa.collect.items import import_judgements
+from nikawa.errors import BadInput
+from nikawa.io.judgements import JudgementOptions
+from nikawa.io.records import write_records
+from nikawa.judging.interview import ClosedField, CopyPlan, Interview, place_quotes
+from nikawa.judging.models import is_loopback
+from nikawa.judging.position import ShownAnswer, measure_position_bias
+from nikawa.judging.tasks import JudgingTask
+from nikawa.records import Example, Judgement
+
+COPY = CopyPlan(1, 7, 0.0, 1)
+
+
+def read(path: Path) -> list[Judgement]:
+    return [msgspec.json.decode(line, type=Judgement) for line in path.read_bytes().splitlines()]
+
+
+def test_a_project_is_judged_imported_and_counted_apart(
+    project: Path, ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    server.brain = choose("含意")
+    report = ask(project)
+    rows = read(tmp_path / "out" / "judgements.jsonl")
+    assert [(row.example, row.worker, row.answer, row.kind) for row in rows[:3]] == [
+        ("i0", "model:model#1", "entailment", "machine"),
+        ("i0", "model:model#2", "entailment", "machine"),
+        ("i1", "model:model#1", "entailment", "machine"),
+    ]
+    assert (len(rows), report.judgements, report.same_answer) == (24, 24, 1.0)
+    everything = json.dumps(server.asked, ensure_ascii=False)
+    assert "秘密" not in everything  # gold, tags, meta, votes, control items
+    assert "犬が走る → 含意" in everything  # the guideline with its examples
+    replies = [
+        json.loads(line) for line in (tmp_path / "out/replies.jsonl").read_bytes().splitlines()
+    ]
+    assert {tuple(row["order"]["label"]) for row in replies} > {tuple(LABELS)}
+    assert {row["wording"] for row in replies} == {1, 2}
+    assert {row["temperature"] for row in replies} == {0.0, 0.5}
+    assert (tmp_path / "out/judgements.jsonl").stat().st_mode & 0o077 == 0
+    imported = import_judgements(project, tmp_path / "out/judgements.jsonl", JudgementOptions())
+    assert imported.answers == 24
+    with pytest.raises(BadInput, match="no person answered"):
+        nk.aggregate(tmp_path / "out" / "judgements.jsonl")
+
+
+def test_the_same_seed_gives_the_same_bytes_and_asks_nothing_again(
+    project: Path, ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    server.brain = choose("中立")
+    server.trouble = lambda number, question: "reset" if number == 9 else None
+    with pytest.raises(BadInput, match="run the same command again"):
+        ask(project, settings={"retries": 0, "concurrency": 1})
+    assert not (tmp_path / "out/judgements.jsonl").exists()
+    server.trouble = lambda number, question: None
+    before = len(server.asked)
+    ask(project, settings={"retries": 0, "concurrency": 1})
+    assert len(server.asked) - before < 24
+    first = (tmp_path / "out/judgements.jsonl").read_bytes()
+    before = len(server.asked)
+    ask(project, settings={"retries": 0, "concurrency": 1})
+    assert len(server.asked) == before
+    journal = tmp_path / "out/cache/replies.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-200])  # as a kill leaves it
+    (tmp_path / "out/judgements.jsonl").unlink()
+    ask(project, settings={"retries": 0, "concurrency": 1})
+    assert 0 < len(server.asked) - before < 4
+    assert (tmp_path / "out/judgements.jsonl").read_bytes() == first
+    ask(project, "again")
+    assert (tmp_path / "again/judgements.jsonl").read_bytes() == first
+    with pytest.raises(BadInput, match="another job"):
+        ask(project, seed=1)
+
+
+def test_an_answer_against_a_rule_is_asked_again_with_the_words_workers_read(
+    project: Path, ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    def stubborn(asked: str) -> str:
+        if "0匹" in asked:
+            return "申し訳ありませんが、お答えできません。"
+        return '{"label": "Q"}' if "1匹" in asked else json.dumps({"label": "A"})
+
+    server.brain = stubborn
+    server.can -= {"json_schema"}
+    report = ask(project, copies=1, tries=2)
+    last = [body["messages"] for body in server.asked if len(body["messages"]) > 2]
+    told = "\n".join(messages[-1]["content"] for messages in last)
+    assert "一つ選んでください" in told
+    rows = {row.example: row for row in read(tmp_path / "out/judgements.jsonl")}
+    assert rows["i2"].answer in LABELS
+    assert rows["i1"].answer in LABELS  # the retry answers A
+    assert report.copies[0].asked_again >= 2
+    assert sum(report.without_answer.values()) == 12 - report.copies[0].answered
+
+
+def test_personal_data_stays_here_unless_it_may_go(
+    tmp_path: Path, ask: Callable[..., Any], server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.brain = choose("positive")
+    texts = [
+        Example(id="a", inputs={"text": "連絡は hong@example.com まで。"}),
+        Example(id="b", inputs={"text": "とてもよい店。"}),
+    ]
+    write_records(tmp_path / "texts.jsonl", texts)
+    how = {
+        "form": "choice",
+        "form_settings": {"labels": ["positive", "negative"], "names": {"positive": "positive"}},
+        "copies": 1,
+    }
+    report = ask(tmp_path / "texts.jsonl", "near", **how)
+    assert report.personal == ()
+    monkeypatch.setattr("nikawa.judging.models.is_loopback", lambda _address: False)
+    server.asked.clear()
+    report = ask(tmp_path / "texts.jsonl", "far", **how)
+    assert report.personal == ("a",)
+    assert "hong@" not in json.dumps(server.asked)
+    row = read(tmp_path / "far/judgements.jsonl")[0]
+    assert row.answer is None
+    assert row.comment.startswith("personal data: email")
+    assert ask(tmp_path / "texts.jsonl", "sent", allow_remote=True, **how).personal == ()
+
+
+def test_the_budget_stops_the_job_and_more_money_continues_it(
+    project: Path, ask: Callable[..., Any], server: Any
+) -> None:
+    server.brain = choose("矛盾")
+    server.shape = lambda reply: {**reply, "usage": {"prompt_tokens": 998, "completion_tokens": 2}}
+    prices = {"price_in": 100.0, "price_out": 100.0, "concurrency": 1}
+    with pytest.raises(BadInput, match="budget"):
+        ask(project, max_cost=1.0, settings=prices)
+    spent = len(server.asked)
+    assert 0 < spent < 24
+    report = ask(project, max_cost=100.0, settings=prices)
+    assert len(server.asked) == 24
+    assert report.cost == pytest.approx(24 * 1000 * 100 / 1e6)
+
+
+@pytest.mark.parametrize("name", list(forms()))
+def test_every_form_is_asked_in_every_language_and_its_sample_answer_is_read(name: str) -> None:
+    form = forms()[name]
+    assert form.sample is not None
+    options = form.parse_options(form.initial_options(form.sample.settings))
+    example = Example(id="1", inputs=dict(form.sample.inputs))
+    for language in ("ja", "ko", "en"):
+        task = JudgingTask("t", form, options, language, "G", (example,))
+        one = Interview(task, example, COPY)
+        said = _reply(one, form.sample.answer, str(example.inputs.get("text", "")))
+        reading = one.read(f"<think>…</think>```json\n{json.dumps(said, ensure_ascii=False)}\n```")
+        assert reading.why == ""
+        assert form.validate(reading.answer or {}, example, options) == []
+        assert {**form.sample.answer, **(reading.answer or {})} == reading.answer
+        assert "{" not in one.question.partition("{")[0]
+        assert set(one.schema["properties"]) == set(said)
+    assert one.read("I cannot say.").answer is None
+    first = next(iter(said))
+    refused: tuple[Any, ...] = ({}, {"x": 1}, [], {first: None}, {first: [[]]})
+    for answer in refused:
+        assert one.read(json.dumps(answer)).answer is None or answer == []  # nothing to tag
+
+
+def _reply(one: Interview, answer: dict[str, Any], text: str) -> dict[str, Any]:
+    """What a model would say to mean an answer."""
+    said: dict[str, Any] = {}
+    for part in one.fields:
+        value = answer[part.question]
+        if isinstance(part, ClosedField):
+            keys = dict(zip(map(str, part.values), part.keys, strict=True))
+            is_list = isinstance(value, list)
+            said[part.question] = [keys[str(v)] for v in value] if is_list else keys[str(value)]
+        elif part.labels:
+            said[part.question] = [
+                {"text": text[span["start"] : span["end"]], "label": span["label"]}
+                for span in value
+            ]
+        elif part.is_objects:
+            said[part.question] = [{name: row[name] for name in part.fields} for row in value]
+        else:
+            said[part.question] = value
+    return said
+
+
+def test_quotes_become_spans() -> None:
+    assert place_quotes("a", "no list") == "no list"
+    with pytest.raises(ValueError, match="b"):
+        place_quotes("a", [{"text": "b", "label": "X"}])
+
+
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [
+        ("http://localhost:1/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://127.9.0.1/v1", True),
+        ("http://127.0.0.1.example.com/v1", False),
+        ("http://192.168.0.2/v1", False),
+    ],
+)
+def test_what_is_remote(address: str, here: bool) -> None:
+    assert is_loopback(address) is here
+
+
+def test_position_bias_is_seen_where_it_is_and_not_where_it_is_not() -> None:
+    import random
+
+    draw = random.Random(1)
+    orders = [draw.sample("abc", 3) for _ in range(90)]
+    first = [ShownAnswer(str(i // 3), order, order[0]) for i, order in enumerate(orders)]
+    fair = [ShownAnswer(str(i // 3), order, "a") for i, order in enumerate(orders)]
+    biased, unbiased = (measure_position_bias("label", rows) for rows in (first, fair))
+    assert biased is not None
+    assert unbiased is not None
+    assert (biased.p or 1) < 0.001
+    assert (biased.first, biased.low, biased.high) == (3.0, 3.0, 3.0)
+    assert (unbiased.p or 0) > 0.01
+    assert (unbiased.low or 1) < 1 < (unbiased.high or 1)
+    assert sum(unbiased.chosen) == 90
+    scale = [ShownAnswer(str(i), (0, 5) if i % 2 else (5, 0), 4 + i % 2, True) for i in range(60)]
+    upwards = measure_position_bias("score", scale)
+    assert upwards is not None
+    assert upwards.difference == 1.0
+    assert (upwards.p or 1) < 0.001
+    assert "shown upwards" in describe_bias(upwards)
+    assert "first option" in describe_bias(biased)
+
+
+def test_bad_requests_are_one_line(project: Path, ask: Callable[..., Any], tmp_path: Path) -> None:
+    from nikawa.judging.job import JudgeOptions, judge
+
+    for model in ("replay:x", "chat:", "nothing"):
+        with pytest.raises(BadInput):
+            judge(str(project), model, tmp_path / "no", JudgeOptions())
+    with pytest.raises(BadInput, match="its own form"):
+        ask(project, "no", form="scale")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/x").touch()
+    with pytest.raises(BadInput, match="already exists"):
+        ask(project, "full")
+    assert key_of("A: x", "x") == "A"
