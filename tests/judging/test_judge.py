@@ -87,6 +87,45 @@ def test_the_same_seed_gives_the_same_bytes_and_asks_nothing_again(
         ask(project, seed=1)
 
 
+def test_a_server_that_misbehaves_changes_no_answer(
+    project: Path, ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    server.brain = choose("含意")
+    page = (200, {"Content-Type": "text/html"}, b"<script>alert(1)</script>")
+    faults = [
+        "reset",
+        "cut",
+        (429, {"Retry-After": "0"}, b""),
+        (500, {}, b""),
+        page,
+        (200, {}, b"[]"),
+    ]
+    seen: set[str] = set()
+
+    def trouble(number: int, question: str) -> Any:
+        if question in seen:
+            return None
+        seen.add(question)
+        return faults[len(seen) % len(faults)]
+
+    server.trouble = trouble
+    report = ask(project, settings={"concurrency": 4})
+    assert report.judgements == 24
+    body = (tmp_path / "out/judgements.jsonl").read_bytes()
+    assert b"script" not in body
+    server.trouble = lambda number, question: (401, {}, b"{}")
+    with pytest.raises(BadInput, match="set a valid key"):
+        ask(project, "locked")
+    server.trouble = lambda number, question: None
+    server.shape = lambda reply: {
+        **reply,
+        "choices": [{"message": {"refusal": "<b>No</b>"}, "finish_reason": "stop"}],
+    }
+    refused = ask(project, "refused", copies=1)
+    assert refused.without_answer == {"refusal": 12}
+    assert refused.judgements == 0
+
+
 def test_an_answer_against_a_rule_is_asked_again_with_the_words_workers_read(
     project: Path, ask: Callable[..., Any], server: Any, tmp_path: Path
 ) -> None:
@@ -244,6 +283,9 @@ def test_bad_requests_are_one_line(project: Path, ask: Callable[..., Any], tmp_p
     for model in ("replay:x", "chat:", "nothing"):
         with pytest.raises(BadInput):
             judge(str(project), model, tmp_path / "no", JudgeOptions())
+    with pytest.raises(BadInput, match="address of a server"):
+        judge(str(project), "chat:x", tmp_path / "no", JudgeOptions())
+    assert not (tmp_path / "no").exists()
     with pytest.raises(BadInput, match="its own form"):
         ask(project, "no", form="scale")
     (tmp_path / "full").mkdir()

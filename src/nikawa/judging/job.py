@@ -161,8 +161,10 @@ def judge(tasks: str, model: str, out: Path, options: JudgeOptions | None = None
     if options.max_cost is not None:
         settings["budget"] = options.max_cost
     with private_files():
-        _begin_folder(out, task, model, options)
+        is_new = _check_folder(out, task, model, options)
         machine = open_machine(model, settings, out / CACHE, options.seed, options.progress)
+        if is_new:
+            _begin_folder(out, task, model, options)
         copies = plan_copies(options, settings)
         personal = find_personal_items(task, machine, options)
         interviews = [
@@ -320,21 +322,29 @@ def digest_text(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _begin_folder(out: Path, task: JudgingTask, model: str, options: JudgeOptions) -> None:
-    """Refuse a folder that holds another job; begin a new one with what defines the job."""
-    request = _describe_request(task, model, options)
+def _check_folder(out: Path, task: JudgingTask, model: str, options: JudgeOptions) -> bool:
+    """Refuse a folder that holds something else than this job; whether it holds nothing yet."""
     path = out / REQUEST
     if path.is_file():
-        if msgspec.json.decode(path.read_bytes()) != request:
+        try:
+            stored = msgspec.json.decode(path.read_bytes())
+        except msgspec.DecodeError:
+            stored = None
+        if stored != _describe_request(task, model, options):
             what = "holds the answers of another job: other items, model, copies, seed or settings"
             raise BadInput(what, file=out, cure="choose another folder for --out")
-        return
+        return False
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput("already exists", file=out, cure="choose another folder for --out")
+    return True
+
+
+def _begin_folder(out: Path, task: JudgingTask, model: str, options: JudgeOptions) -> None:
+    """Begin the folder of a job with what defines it."""
     out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
-    with atomic_write(path) as stream:
-        stream.write(encode_json(request) + b"\n")
+    with atomic_write(out / REQUEST) as stream:
+        stream.write(encode_json(_describe_request(task, model, options)) + b"\n")
 
 
 def _describe_request(task: JudgingTask, model: str, options: JudgeOptions) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from nikawa.collect.forms._base import format_guideline
 from nikawa.collect.project import EXAMPLES, GUIDELINES, SETTINGS, open_project
 from nikawa.collect.sources import NewProject, complete_settings, read_sources
 from nikawa.errors import BadInput
-from nikawa.io.records import read_examples
 from nikawa.records import Example
 from nikawa.serve.languages import LANGUAGES
 
@@ -72,7 +71,7 @@ def _open_project_task(
     project = open_project(folder)
     language = language or project.settings.language
     guideline = project.guideline(language)
-    examples = tuple(_strip(row) for row in read_examples(folder / EXAMPLES))
+    examples = tuple(_strip(row) for row in read_sources(str(folder / EXAMPLES)))
     options = project.options
     return _check(JudgingTask(str(folder), project.form, options, language, guideline, examples))
 
