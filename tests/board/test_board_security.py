@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from starlette.routing import Route
+from starlette.testclient import TestClient
 from tests.board.conftest import MakeBoard
 from tests.board.test_submitting import HERE, PASSWORD, Programs
 
 import nikawa.board.routes_submitter as submitter_routes
-from nikawa.board.accounts import NewAccount, set_account_state, sign_up, start_account_session
+from nikawa.board.accounts import (
+    NewAccount,
+    make_token,
+    set_account_state,
+    sign_up,
+    start_account_session,
+)
+from nikawa.board.app import create_app
 from nikawa.board.routes_owner import OwnerRoutes
 from nikawa.board.routes_submitter import SubmitterRoutes
 from nikawa.board.routes_visitor import VisitorRoutes
@@ -336,3 +345,24 @@ def test_the_audit_log_names_who_did_what(programs: Programs) -> None:
         assert action in told, action
     assert token not in told
     assert PASSWORD not in told
+
+
+def test_a_nul_is_no_fault_of_the_server(make_board: MakeBoard) -> None:
+    """PostgreSQL keeps none in a text; wherever one is sent, the request is refused, and never answered with 500."""
+    here = make_board()
+    token = here.store.write(make_token, here.account("ann").id, "t", here.now)
+    app = create_app(here.board, here.store, clock=lambda: here.now, checker=here.checker)
+    with TestClient(app, base_url="http://127.0.0.1", follow_redirects=False) as client:
+        headers = {"authorization": f"Bearer {token}"}
+        for path in ("/s/%00", "/t/a%00", "/api/v1/submissions/%00", "/embed/%00", "/invite/%00"):
+            assert client.get(path, headers=headers).status_code == 404, path
+        answer = client.patch("/api/v1/systems/%00", headers=headers, json={"name": "x"})
+        assert answer.status_code == 404
+        for field in ("name", "email", "note", "invitation", "password"):
+            csrf = re.findall(r'name="X-CSRF-Token" value="([^"]+)"', client.get("/sign-up").text)
+            form = {"name": "zed", "password": "a long password", "email": "", "note": ""}
+            answer = client.post(
+                "/sign-up",
+                data={**form, field: f"{form.get(field, '')}\0@b.c", "X-CSRF-Token": csrf[0]},
+            )
+            assert answer.status_code == 400, field

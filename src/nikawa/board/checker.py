@@ -22,6 +22,8 @@ from nikawa.io.answers import AnswerFiles
 from nikawa.records import Example, Prediction, Task
 from nikawa.scoring.match import MatchedAnswers, MissingAnswers, refuse_gaps
 
+KEPT_SHARE, KEPT_BYTES = 4.0, 1000
+"""The answers of a file are kept if they take so many times `max_megabytes`, and so many bytes for each item."""
 MAX_NOTED = 3
 """Unreadable answers that are quoted to the submitter."""
 
@@ -124,8 +126,17 @@ class Checker:
             cure = choose_cure(problem)
             raise BadInput(problem.what, file=name, line=problem.line, cure=cure) from None
         lines = b"".join(msgspec.json.encode(one) + b"\n" for one in predictions)
+        self._refuse_large(len(lines), len(predictions), header["name"])
         found = {"task": task, "split": split, "checked": msgspec.to_builtins(checked)}
         return Message(found, (lines,))
+
+    def _refuse_large(self, size: int, items: int, name: str) -> None:
+        """Refuse answers that are kept as far more bytes than the file has: a compressed file may hold anything."""
+        megabytes = self.board.settings.submissions.max_megabytes
+        limit = KEPT_SHARE * megabytes * 1e6 + KEPT_BYTES * items
+        if size > limit:
+            what = f"has {size / 1e6:,.1f} MB of answers; the board keeps {limit / 1e6:,.1f} MB"
+            raise BadInput(what, file=name, cure="send only the answers, without texts or logs")
 
     def _find_set(
         self, sets: Sequence[tuple[str, str]], header: dict[str, Any]

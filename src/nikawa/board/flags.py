@@ -20,6 +20,7 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -33,7 +34,7 @@ from nikawa.board.folder import Board
 from nikawa.board.records import Flag, Submission
 from nikawa.board.submissions import PREDICTIONS
 from nikawa.io.atomic import atomic_write
-from nikawa.serve.database import Connection
+from nikawa.serve.database import Connection, Row
 
 Codes = NDArray[np.int32]
 
@@ -215,7 +216,7 @@ class FlagFinder:
                 split,
                 submission.seq,
             )
-            codes = [self._codes_of(board, task, split, row[0]) for row in rows]
+            rows, codes = self._read_rows(board, task, split, rows)
             size = len(self._items_of(board, task, split))
             earlier = EarlierAnswers(
                 submissions=[row[1] for row in rows],
@@ -233,6 +234,17 @@ class FlagFinder:
                         flags.append(Flag(kind=flag.kind, detail=detail, at=flag.at))
         return flags
 
+    def _read_rows(
+        self, board: Board, task: str, split: str, rows: list[Row]
+    ) -> tuple[list[Row], list[Codes]]:
+        """The earlier files that are still there, with their codes: an owner may have removed some."""
+        kept, codes = [], []
+        for row in rows:
+            with suppress(FileNotFoundError):
+                codes.append(self._codes_of(board, task, split, row[0]))
+                kept.append(row)
+        return kept, codes
+
     def _items_of(self, board: Board, task: str, split: str) -> list[str]:
         if (task, split) not in self._items:
             self._items[task, split] = [one.id for one in board.examples(task, split)]
@@ -248,7 +260,10 @@ class FlagFinder:
                 codes = encode_answers(
                     _read_answers(folder / PREDICTIONS), items, board.tasks[task].labels
                 )
-                with atomic_write(folder / CODES, overwrite=True, private=True) as stream:
+                with (
+                    suppress(OSError),  # a full disk: they are made again
+                    atomic_write(folder / CODES, overwrite=True, private=True) as stream,
+                ):
                     np.save(stream, codes, allow_pickle=False)
             rows[path] = codes
         return rows[path]

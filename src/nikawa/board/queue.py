@@ -88,6 +88,9 @@ CLEAN_SECONDS = 3600.0
 FAILED_TOO_OFTEN = (
     "the scoring process ended several times on this submission; the owner of the board knows"
 )
+FILE_MISSING = (
+    "its file is missing on the server; the owner of the board can restore it from a backup"
+)
 _log = logging.getLogger("nikawa.board")
 
 FindFlags = Callable[[Connection, Board, Submission], list[Flag]]
@@ -149,8 +152,9 @@ class ScoringQueue:
                     return
                 wait = RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)]
                 self._failures += 1
+                if str(problem) != self.problem:  # once, however long it lasts
+                    _log.error("scoring waits: %s", problem)
                 self.problem = str(problem)
-                _log.error("scoring waits: %s", problem)
             except Exception:
                 if self._is_stopping:
                     return
@@ -178,6 +182,9 @@ class ScoringQueue:
         """Bring ties up to date, score final splits after the close, remove stale uploads; each as seldom as it needs."""
         now = self.clock()
         seconds = self.board.settings.scoring.release_seconds
+        # a clock that was ahead and is set back must not stop the ticks until it is there again
+        self._ticked = min(self._ticked, next_tick(now, seconds))
+        self._cleaned = min(self._cleaned, now)
         if next_tick(now, seconds) > self._ticked:
             self.score_finals()
             if self.update_ties():
@@ -195,6 +202,9 @@ class ScoringQueue:
             self.score_submission(submission)
         except HelperFailed as problem:
             self.store.write(_fail, submission, str(problem), self.clock())
+        except FileNotFoundError:
+            _log.error("a file of the submission %s is missing", submission.id)
+            self.store.write(_fail, submission, FILE_MISSING, self.clock())
         except HelperUnreachable:  # nothing was tried
             raise
         except HelperGone:
@@ -214,8 +224,12 @@ class ScoringQueue:
                 scored.append((one, scores, self._ask_noise(submission, one)))
         flags: list[Flag] = []
         if self.find_flags is not None:
-            with suppress(HelperFailed):
+            try:
                 flags = self.store.read(self.find_flags, self.board, submission)
+            except Unavailable:
+                raise
+            except Exception:  # a hint for the owner stops no score
+                _log.exception("the flags of the submission %s could not be found", submission.id)
         self.store.write(self._finish, submission, scored, flags)
 
     def _finish(
@@ -293,7 +307,12 @@ class ScoringQueue:
             earlier = self.store.read(find_submission, best)
             if earlier is None:
                 continue
-            answer = self.scorer.ask(self._request("noise", one, earlier, submission))
+            try:
+                request = self._request("noise", one, earlier, submission)
+            except FileNotFoundError:  # its own files were there for the scores
+                _log.error("a file of the submission %s is missing: nothing beats it", best)
+                continue
+            answer = self.scorer.ask(request)
             measured = {(metric, where): value for metric, where, value in answer.header["noise"]}
             for place, state in states.items():
                 value = measured.get((place.metric, place.where))
@@ -359,7 +378,11 @@ class ScoringQueue:
         submissions = [self.store.read(find_submission, id) for id in (first, second)]
         if any(submission is None for submission in submissions):
             return []
-        request = self._request("compare", one, *filter(None, submissions))
+        try:
+            request = self._request("compare", one, *filter(None, submissions))
+        except FileNotFoundError as problem:
+            _log.error("a comparison lacks a file: %s", problem.filename)
+            return []
         answer = self.scorer.ask(request)
         decoded = [_decode_comparison(body) for body in answer.header["comparisons"]]
         true = [msgspec.structs.replace(c, first=first, second=second) for c in decoded]

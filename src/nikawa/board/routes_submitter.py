@@ -711,9 +711,9 @@ class SubmitterRoutes:
         if not announced.isascii() or not announced.isdigit() or int(announced) > max_bytes:
             raise Refused("too_large", 413)
         folder = self.board.submissions / f"{INCOMING}{token_hex(12)}"
-        folder.mkdir(mode=0o700, parents=True)
         path, size = folder / "body", 0
         try:
+            folder.mkdir(mode=0o700, parents=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             parts = aiter(request.stream())
             with os.fdopen(descriptor, "wb") as out:
@@ -735,6 +735,8 @@ class SubmitterRoutes:
             raise Refused("bad_request", 408) from None
         except ClientDisconnect:
             raise Refused("bad_request", 400) from None
+        except OSError as problem:
+            raise Unavailable("the disk did not take the file; send it again") from problem
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

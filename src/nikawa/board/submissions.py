@@ -87,8 +87,8 @@ def receive_file(
     id = make_public_id()
     folder = board.submissions / id
     path = folder / f"answers{suffix[0] if suffix else ''}"
-    folder.mkdir(mode=0o700, parents=True)
     try:
+        folder.mkdir(mode=0o700, parents=True)
         state = sha256()
         with _create_private(path) as stream:
             for block in _blocks(data):

@@ -30,6 +30,8 @@ MAX_BLOCKS = 10_000
 MAX_FAULT_CHARS = 400
 OPEN_FILES = 64
 """Descriptors of a child."""
+CANNOT_BEGIN = "cannot begin"
+"""The field of the header with the reason why a helper answers nothing at all: no fault of the request."""
 _LENGTH = struct.Struct(">Q")
 
 
@@ -50,6 +52,10 @@ class HelperGone(NikawaError):
 
 class HelperUnreachable(HelperGone):
     """No helper answers, so nothing was asked."""
+
+
+class HelperCannotBegin(HelperUnreachable):
+    """The helper found a fault of the board, such as a missing key file: its words are for the owner alone."""
 
 
 def send_message(to: socket.socket, message: Message) -> None:
@@ -231,21 +237,25 @@ def answer_requests(source: socket.socket, answer: Callable[[Message], Message])
 def serve_inherited(make_answer: Callable[[Path], Callable[[Message], Message]]) -> None:
     """The main function of a helper: `python -m MODULE FOLDER DESCRIPTOR` answers on a socket that was inherited.
 
-    Where it cannot begin, every request is answered with the reason.
+    Where it cannot begin, the first request is answered with the reason, and the process ends: the next one may begin, once the
+    owner has seen to it.
     """
     folder, descriptor = sys.argv[1:3]
     requests = socket.socket(fileno=int(descriptor))
     try:
         answer = make_answer(Path(folder))
     except NikawaError as problem:
-        fault = Message({"fault": clip(str(problem), MAX_FAULT_CHARS)})
-        answer_requests(requests, lambda _: fault)
-        return
+        _refuse_to_begin(requests, clip(str(problem), MAX_FAULT_CHARS))
     except Exception as problem:  # its words could hold a label
-        fault = Message({"fault": f"the process cannot begin ({type(problem).__name__})"})
-        answer_requests(requests, lambda _: fault)
-        return
-    answer_requests(requests, answer)
+        _refuse_to_begin(requests, f"the process cannot begin ({type(problem).__name__})")
+    else:
+        answer_requests(requests, answer)
+
+
+def _refuse_to_begin(requests: socket.socket, reason: str) -> None:
+    with suppress(OSError, HelperGone):
+        if receive_message(requests) is not None:
+            send_message(requests, Message({CANNOT_BEGIN: reason}))
 
 
 class Helper:
@@ -259,10 +269,14 @@ class Helper:
     def ask(self, request: Message, timeout: float | None = None) -> Message:
         """What the helper answers.
 
-        Raises `HelperFailed` for a fault of the request, and `HelperGone` where the helper cannot be reached.
+        Raises `HelperFailed` for a fault of the request, `HelperCannotBegin` for one of the board, and `HelperGone` where the helper
+        cannot be reached.
         """
         with self._lock:
             answer = self._ask(request, timeout)
+            if reason := answer.header.get(CANNOT_BEGIN):
+                self._hang_up()
+                raise HelperCannotBegin(str(reason))
         if fault := answer.header.get("fault"):
             raise HelperFailed(str(fault))
         return answer

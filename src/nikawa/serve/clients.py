@@ -144,6 +144,9 @@ class ClientCheck:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if "\0" in scope["path"]:  # no database keeps it in a text, so no id has it
+            await _send_text(send, 404, b"This page does not exist.\n")
+            return
         headers = scope["headers"]
         host = next((value.decode("latin-1") for name, value in headers if name == b"host"), "")
         if self._hosts is not None:

@@ -52,9 +52,12 @@ async def read_form_body(request: Request, max_bytes: int) -> dict[str, str]:
     refuse_cross_site(request)
     body = await read_body(request, max_bytes)
     try:
-        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10))
+        fields = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10)
     except ValueError:
         raise Refused("bad_request", 400) from None
+    if any("\0" in text for field in fields for text in field):  # as in `read_json_body`
+        raise Refused("bad_request", 400)
+    return dict(fields)
 
 
 def query_text(request: Request, name: str) -> str:
