@@ -762,6 +762,10 @@ def judge(
     the question and the item, never gold labels, control items or the answers of others. `copies` differ by seed,
     temperature, order and wording. The folder `out` gets `judgements.jsonl` and `replies.jsonl`; the same call goes on
     where a killed one stopped. docs/machines.md has a walk-through.
+
+    >>> judge("mini-ja:dev", "chat:gemma-3-27b", form="choice", out="judged")
+    Traceback (most recent call last):
+    nikawa.errors.BadInput: chat:gemma-3-27b needs the address of a server; pass --base-url URL; in Python, set base_url
     """
     from nikawa.judging.job import JudgeOptions, judge
 

@@ -21,6 +21,7 @@ FUNCTIONS = {
     "hide_labels",
     "import_table",
     "import_task",
+    "judge",
     "load",
     "load_task",
     "model",

@@ -197,7 +197,7 @@ def start(out: Path, workers: int) -> subprocess.Popen[bytes]:
         "--tasks",
         "mini-ja-nli,mini-ja-sts",
         "--seeds",
-        "10",
+        "50",  # still under way when the signal arrives, also on a busy machine
         "--quiet",
     ]
     command = [sys.executable, "-c", "from nikawa.cli import main; main()", *words]
@@ -225,19 +225,19 @@ def test_a_killed_process_leaves_everything_to_go_on_with(
     assert b"Traceback" not in said
     assert (b"the same command to resume" in said) == (sent == signal.SIGINT)
     marked = {path: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
-    assert 0 < len(marked) < 20
+    assert 0 < len(marked) < 100
     words = (
         "--model",
         "majority",
         "--tasks",
         "mini-ja-nli,mini-ja-sts",
         "--seeds",
-        "10",
+        "50",
         "--workers",
         "1",
     )
-    assert "20 runs done" in call(*words, "--out", str(tmp_path / "whole")).stdout
-    assert f"{20 - len(marked)} runs done" in call(*words, "--out", str(out)).stdout
+    assert "100 runs done" in call(*words, "--out", str(tmp_path / "whole")).stdout
+    assert f"{100 - len(marked)} runs done" in call(*words, "--out", str(out)).stdout
     assert same(out) == same(tmp_path / "whole")
     assert all(path.stat().st_mtime_ns == time for path, time in marked.items())
 
