@@ -137,7 +137,8 @@ def test_machines_count_only_when_asked_and_copies_count_once() -> None:
     )
     assert five.items == one.items  # more copies of the same answer are no more evidence
     assert five.machine_accuracy["model:m"] == pytest.approx(0.9, abs=0.06)
-    assert five.reasons["sure"] > without.reasons["sure"]
+    gains = [sum(row.gain for row in plan.items) for plan in (five, without)]
+    assert gains[0] < gains[1]  # less is left to learn
 
 
 def test_what_a_machine_says_of_its_kind_counts_as_its_name_does() -> None:
@@ -282,3 +283,48 @@ def test_thousands_of_items_are_planned_within_a_second() -> None:
     plan = plan_next(answers, true, EffortRule(most=12), labels=("a", "b", "c"))
     assert perf_counter() - start < 1.5
     assert len(plan.items) == 5000
+
+
+def test_persons_do_not_look_worse_because_hard_items_got_more_answers() -> None:
+    rng = random.Random(4)
+    true, first = draw_crowd(2000, 1, accuracy=0.8)
+    machine = {item: right if rng.random() < 0.9 else "a" for item, right in true.items()}
+    rows = first + [judge(item, "model:m#1", answer) for item, answer in machine.items()]
+    rule = EffortRule(least=1, most=5, pilot=100, machines=True)
+    pilot = set(draw_order(true, 0)[:100])
+    for row in first:  # more persons where the machine contradicts the first, and in the pilot
+        if row.answer != machine[row.example] or row.example in pilot:
+            right = true[row.example]
+            for worker in range(4):
+                answer = right if rng.random() < 0.8 else rng.choice("abc")
+                rows.append(judge(row.example, f"more{worker}", answer))
+    plan = plan_next(rows, true, rule, labels=("a", "b", "c"))
+    assert plan.persons_accuracy == pytest.approx(0.867, abs=0.04)
+    assert plan.machine_accuracy["model:m"] == pytest.approx(0.93, abs=0.04)
+    right = np.mean([row.answer == true[row.example] for row in plan.items])
+    assert right > 0.95
+
+
+def test_without_a_pilot_single_answers_say_nothing_about_errors() -> None:
+    true, first = draw_crowd(300, 1)
+    plan = plan_next(first, true, EffortRule(least=1, sure=0.95), labels=("a", "b", "c"))
+    assert plan.persons_accuracy == pytest.approx(0.8, abs=0.001)
+    assert plan.reasons == {"not sure": 300}
+
+
+def test_a_machine_does_not_overrule_the_vote_of_persons() -> None:
+    true, rows = draw_crowd(300, 3)
+    rows += [judge(item, "model:m#1", right) for item, right in true.items()]
+    rows += [judge("odd", name, "a") for name in ("w1", "w2")]
+    rows += [judge("odd", "model:m#1", "b")]
+    rule = EffortRule(machines=True, most=9, sure=0.6)
+    plan = plan_next(rows, [*true, "odd"], rule, labels=("a", "b", "c"))
+    odd = next(row for row in plan.items if row.example == "odd")
+    assert odd.answer == "a" or odd.reason == "not sure"
+    for row in plan.items:
+        votes = [given.answer for given in rows if given.example == row.example]
+        if row.reason == "sure":
+            persons = votes[: row.persons]
+            assert persons.count(row.answer) > max(
+                persons.count(x) for x in "abc" if x != row.answer
+            )

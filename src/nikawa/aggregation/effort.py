@@ -1,7 +1,7 @@
 """Adaptive effort: ask the next person only about items whose answer is not sure yet, the most telling items first.
 
 Labels. The posterior of an item's label comes from persons and, if the rule says so, machines (`weighing`). An item is done when the
-leading label has the probability `sure`. The expected gain of one more answer is the information it gives about the label, in bits:
+leading label has the probability `sure` and the most votes of the persons: neither a machine nor the model overrules a vote. The expected gain of one more answer is the information it gives about the label, in bits:
 
     gain = H(p) - sum_t post[t] H(error[., t]),  p[a] = sum_t post[t] error[a, t]
 
@@ -17,6 +17,9 @@ regression on the mean answer of the machines, so that machines weigh as much as
 
 An item is done when the 95% interval of `full` is at most `width` wide. The gain is the information about mu_i: 1/2 log2(1 + s2_i/v_i).
 
+The errors of persons are learnt from answers that were bought whatever others answered: the first `least` of each item, in the order
+in which they came, and those of the pilot. With `least` 1 a pilot is needed; without one, `weighing.EXPECTED_ACCURACY` stays.
+
 An item is also done when `most` persons answered, or when the answers that may still come cannot change which label has the most votes.
 Budget and order: items that are not done come by falling gain, those of equal gain in an order drawn with the seed.
 """
@@ -25,13 +28,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from nikawa.aggregation.table import (
     Counts,
@@ -104,7 +108,7 @@ class ItemEffort(Record, frozen=True, kw_only=True):
     machines: int
     """Models that answered and count; copies of one model are one."""
     answer: Any
-    """The leading label; of numbers, the expected mean of `most` persons. None where nobody answered."""
+    """The leading label; of numbers, the expected mean of `most` persons. None where no one answered."""
     sure: float | None
     """Of labels: the probability of `answer`."""
     low: float | None
@@ -159,7 +163,7 @@ def plan_next(
 ) -> EffortPlan:
     """Which items to ask the next person about, in order, and how sure each item is.
 
-    `items` are all items of the question, also those that nobody answered yet; judgements about others are ignored. `labels` are
+    `items` are all items of the question, also those without an answer yet; judgements about others are ignored. `labels` are
     the labels of the form. `pending` counts the answers under way for an item, such as open assignments: an item waits for them
     unless it lacks persons anyway. Decisions, reports and simulated answers do not count.
 
@@ -278,7 +282,8 @@ class EffortModel:
         pilot = frozenset(draw_order(table.items, rule.seed)[: rule.pilot])
         workers = scale = None
         if kind == "labels":
-            workers = fit_workers(table, answers.is_machine) if table.categories else None
+            learn = find_fair_answers(answers, rule.least, pilot)
+            workers = fit_workers(table, answers.is_machine, learn) if table.categories else None
         else:
             scale = ScaleModel.fit(answers)
         return cls(rule, kind, table.question, table.categories, workers, scale, pilot)
@@ -342,7 +347,7 @@ class EffortModel:
             best = posterior.argmax(axis=1)
             top = posterior[np.arange(items), best]
             gain = measure_label_gain(posterior, self.workers.persons_errors)
-            done = top >= self.rule.sure
+            done = (top >= self.rule.sure) & ((n == 0) | leads_votes(persons, best))
             settled = find_settled(persons, self.rule.most)
             leader = [
                 self.categories[code] if some else None
@@ -412,6 +417,24 @@ def _keep_budget(items: list[ItemEffort], left: int) -> list[ItemEffort]:
     return kept
 
 
+def find_fair_answers(answers: EffortAnswers, least: int, pilot: Collection[str]) -> Flags:
+    """The answers of persons that were bought whatever others answered: the first `least` of each item, and those of the pilot.
+
+    Later answers were bought where the first ones differed, so they would make persons look worse than they are.
+    """
+    table = answers.table
+    of_person = np.flatnonzero(~answers.is_machine[table.worker])
+    item = table.item[of_person]
+    order = np.argsort(item, kind="stable")
+    n = np.bincount(item, minlength=len(table.items))
+    rank = np.empty(len(item), dtype=np.int64)
+    rank[order] = np.arange(len(item)) - (np.cumsum(n) - n)[item[order]]
+    in_pilot = np.array([name in pilot for name in table.items], dtype=np.bool_)
+    fair = np.zeros(len(table), dtype=np.bool_)
+    fair[of_person] = in_pilot[item] | (rank < least)
+    return fair
+
+
 def draw_order(items: Iterable[str], seed: int) -> list[str]:
     """The items in an order that depends on the seed and on each item's own name."""
 
@@ -438,6 +461,16 @@ def measure_label_gain(posterior: Floats, errors: Floats) -> Floats:
     expected = posterior @ errors.T
     noise = posterior @ entropy(errors.T)
     return np.maximum(0.0, entropy(expected) - noise)
+
+
+def leads_votes(persons: Table, label: NDArray[np.int64]) -> Flags:
+    """Whether a label of each item has more votes of persons than every other label."""
+    counts = persons.counts()
+    places = np.arange(len(counts))
+    own = counts[places, label]
+    others = counts.copy()
+    others[places, label] = -1
+    return np.asarray(own > others.max(axis=1, initial=-1))
 
 
 def find_settled(persons: Table, most: int) -> Flags:

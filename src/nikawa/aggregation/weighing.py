@@ -5,8 +5,8 @@
 with j over the persons and m over the models that answered, and c over the copies of model m.
 
 Persons are fitted first, without machines, by EM as in `dawid_skene`. A person's table of errors leans on that of all persons by
-`SHARED_ANSWERS` answers, so it can be used from the first answer on. Only items that two persons or more answered say how often
-persons err: where one person answered, any error rate explains the answer.
+`SHARED_ANSWERS` answers, so it can be used from the first answer on, and that of all persons on an expectation. Only items that two
+persons or more answered say how often persons err: where one person answered, any error rate explains the answer.
 
 Machines do not outvote persons by their number:
 
@@ -138,15 +138,22 @@ class MachineVotes:
         return np.bincount(pairs // max(1, len(self.models)), minlength=self._items)
 
 
-def fit_workers(table: Table, is_machine: Flags | None = None) -> WorkerModel:
-    """Estimate the errors of persons and machines from all judgements of a question.
+def fit_workers(
+    table: Table, is_machine: Flags | None = None, learn: Flags | None = None
+) -> WorkerModel:
+    """Estimate the errors of persons and machines from the judgements of a question.
 
-    `is_machine` has one flag for each worker of the table; without it all are persons.
+    `is_machine` has one flag for each worker of the table; without it all are persons. `learn` has one flag for each judgement: the
+    errors of persons are learnt from these alone. It is needed where an item got more answers because its first ones differed:
+    persons err more on such items than on others.
     """
     if is_machine is None:
         is_machine = np.zeros(len(table.workers), dtype=np.bool_)
-    persons = table.select(~is_machine[table.worker])
-    prior, shared, errors = _fit_persons(persons)
+    of_person = ~is_machine[table.worker]
+    persons = table.select(of_person)
+    prior, shared, errors = _fit_persons(
+        persons if learn is None else table.select(of_person & learn)
+    )
     known = {
         worker: errors[code] for code, worker in enumerate(table.workers) if not is_machine[code]
     }
