@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.cleaning.toxicity import command_scorer, find_toxic
+from nikawa.cleaning.toxicity import Scorer, command_scorer
+from nikawa.cleaning.toxicity_review import Screen
+from nikawa.cleaning.toxicity_threshold import Threshold
 from nikawa.errors import BadInput
+
+
+def find_toxic(texts: list[str], scorer: Scorer, threshold: float) -> list[str]:
+    return Screen(scorer, "", Threshold(value=threshold, rule="as given")).find_reasons(texts)
 
 
 def script(tmp_path: Path, body: str) -> str:

@@ -9,11 +9,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
+from tests.models.chat.conftest import server
 
 from nikawa.cleaning import steps
 from nikawa.io.records import read_examples
+
+__all__ = ["server"]
 
 TEXT = (Path(__file__).parents[2] / "docs" / "clean.md").read_text("utf-8")
 
@@ -31,8 +35,12 @@ def folder(tmp_path: Path) -> Path:
     place = tmp_path / "page"
     place.mkdir()
     (place / "news.txt").write_text(
-        "(서울=연합뉴스) 홍길동 기자 = 낡은 다리 옆에 작은 가게가 새로 문을 열었다.\n", "utf-8"
+        "(서울=연합뉴스) 홍길동 기자 = 낡은 다리 옆에 작은 가게가 새로 문을 열었다.\n"
+        "나쁜 사람들은 모두 이 마을에서 영원히 사라져야 한다고 한다.\n",
+        "utf-8",
     )
+    for name, body in re.findall(r"^```json (\S+)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE):
+        (place / name).write_text(body, "utf-8")
     (place / "corpus").mkdir()
     (place / "corpus" / "a.txt").write_bytes((place / "news.txt").read_bytes())
     (place / "old-sjis.txt").write_bytes("古い橋のそばに小さな店があった。\n".encode("shift_jis"))
@@ -48,9 +56,23 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_commands_run(nikawa: Nikawa, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_run(
+    nikawa: Nikawa, folder: Path, monkeypatch: pytest.MonkeyPatch, server: Any
+) -> None:
     monkeypatch.chdir(folder)
-    for line in "".join(blocks("sh")).splitlines():
+    server.brain = lambda asked: "A" if "나쁜" in asked else "B"
+    for line in "".join(blocks("sh")).replace("http://127.0.0.1:8000/v1", server.url).splitlines():
+        if line == "nikawa collect serve review":  # the owner decides on the page
+            (item,) = read_examples(folder / "flagged" / "tasks.jsonl")
+            row = {
+                "example": item.id,
+                "worker": "o",
+                "question": "toxicity",
+                "answer": "acceptable",
+            }
+            (folder / "answers.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+            assert nikawa("collect", "import", "review", "answers.jsonl").returncode == 0
+            continue
         name, *words = [word.replace("python ", f"{sys.executable} ") for word in shlex.split(line)]
         assert name == "nikawa"
         done = nikawa(*words)
@@ -62,6 +84,8 @@ def test_the_commands_run(nikawa: Nikawa, folder: Path, monkeypatch: pytest.Monk
                 assert list(read_examples(path)), line
     assert (folder / "shards" / "a.jsonl").is_file()
     assert (folder / "removed.jsonl").is_file()
+    assert len(list(read_examples(folder / "civil-1.jsonl"))) == 1
+    assert len(list(read_examples(folder / "civil-2.jsonl"))) == 2
 
 
 def test_the_python_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,9 @@ from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions
 from nikawa.io.records import write_records
 from nikawa.judging.interview import ClosedField, CopyPlan, Interview, place_quotes
-from nikawa.judging.models import is_loopback
 from nikawa.judging.position import ShownAnswer, measure_position_bias
 from nikawa.judging.tasks import JudgingTask
+from nikawa.models.chat.settings import is_loopback
 from nikawa.records import Example, Judgement
 
 COPY = CopyPlan(1, 7, 0.0, 1)

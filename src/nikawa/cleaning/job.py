@@ -29,7 +29,17 @@ from nikawa.cleaning.documents import (
 from nikawa.cleaning.duplicates import Duplicates, make_tables
 from nikawa.cleaning.engine import Cleaner, Passage, Rejection, StepCount, Tally
 from nikawa.cleaning.minhash import Signatures, compute_signatures
-from nikawa.cleaning.toxicity import SCORER_BATCH, Scorer, find_toxic
+from nikawa.cleaning.toxicity import Scorer
+from nikawa.cleaning.toxicity_review import (
+    REMOVED,
+    REMOVED_SHARDS,
+    Screen,
+    ToxicityOptions,
+    ToxicityReport,
+    finish_review,
+    open_screen,
+    refuse_unworkable_folder,
+)
 from nikawa.errors import BadInput
 from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import choose_place, keep_states, map_in_order
@@ -72,6 +82,8 @@ class CleanOptions(Record, frozen=True, kw_only=True):
     overwrite: bool = False
     shards: bool = False
     """Whether `out` and `removed` are folders, with a file for each input file; see `nikawa.cleaning.shards`."""
+    toxicity: ToxicityOptions = ToxicityOptions()
+    """What scores toxicity, if no function does, from which score a sentence goes, and who decides."""
 
 
 class StepReport(Record, frozen=True, kw_only=True):
@@ -100,6 +112,8 @@ class CleanReport(ShownAsTables, Record, frozen=True, kw_only=True):
     sentences: int
     kept: int
     steps: tuple[StepReport, ...]
+    toxicity: ToxicityReport | None = None
+    """The threshold and what waits for a decision, where toxicity was scored."""
 
 
 def clean(
@@ -113,14 +127,16 @@ def clean(
     """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or
     not at all; a later call goes on where one was killed. With `shards`, `out` is a folder.
 
-    Toxicity is one of the steps just when there is a `scorer`, whatever steps the options name.
+    Toxicity is one of the steps just when there is a `scorer` or the options name a model for it, whatever steps they name.
     """
-    from nikawa.cleaning.resume import clean_resumably
-    from nikawa.cleaning.shards import clean_shards
-
     options = options or CleanOptions()
     place = choose_place(options)
     texts = list_files([input_path(text) for text in texts])
+    flagged = options.toxicity.flagged
+    if flagged is not None and options.removed is None:
+        name = REMOVED_SHARDS if options.shards else REMOVED
+        options = msgspec.structs.replace(options, removed=flagged / name)
+    refuse_unworkable_folder(options.toxicity, overwrite=options.overwrite)
     refuse_unworkable(texts, out, options)
     files = inspect_files(texts, options.reading, options.settings.language)
     languages = {file.language for file in files}
@@ -128,14 +144,43 @@ def clean(
         cure = "clean each language separately, or pass --language"
         raise BadInput("the files have different languages", cure=cure)
     settings = msgspec.structs.replace(options.settings, language=languages.pop())
-    if scorer is None:
-        steps = choose_steps(options.steps, (*options.without, "toxicity"))
-    elif options.steps is None:
-        steps = choose_steps(None, options.without)
-    else:
-        steps = choose_steps((*options.steps, "toxicity"), options.without)
+    names, without = options.steps, options.without
+    if scorer is None and not options.toxicity.model:
+        without = (*without, "toxicity")
+    elif names is not None:
+        names = (*names, "toxicity")
+    steps = choose_steps(names, without)
+    is_left_out = "toxicity" in options.without
+    screen = None
+    if not is_left_out:
+        screen = open_screen(options.toxicity, scorer, settings.toxic, settings.language)
+    if screen is not None:
+        settings = msgspec.structs.replace(settings, toxic=screen.threshold.value)
+    report = _clean_files(files, out, options, steps, settings, screen, place, on_progress)
+    if screen is None:
+        return report
+    review = finish_review(
+        screen, options.toxicity, options.removed, settings.language, overwrite=options.overwrite
+    )
+    return msgspec.structs.replace(report, toxicity=review)
+
+
+def _clean_files(
+    files: Sequence[SourceFile],
+    out: Path,
+    options: CleanOptions,
+    steps: Sequence[Step],
+    settings: Settings,
+    screen: Screen | None,
+    place: ExecuteOptions,
+    on_progress: OnProgress,
+) -> CleanReport:
+    """Clean into shards, into files that grow, or into addresses that cannot."""
+    from nikawa.cleaning.resume import clean_resumably
+    from nikawa.cleaning.shards import clean_shards
+
     if options.shards:
-        return clean_shards(files, out, options, steps, settings, scorer, place, on_progress)
+        return clean_shards(files, out, options, steps, settings, screen, place, on_progress)
     targets = [out, *([options.removed] if options.removed else [])]
     work = partial(
         clean_chunk,
@@ -144,7 +189,7 @@ def clean(
         writes_removed=options.removed is not None,
     )
     if can_grow(targets):
-        return clean_resumably(files, targets, options, steps, settings, scorer, place, on_progress)
+        return clean_resumably(files, targets, options, steps, settings, screen, place, on_progress)
     with ExitStack() as stack:
         streams = [
             stack.enter_context(atomic_write(target, overwrite=options.overwrite))
@@ -153,7 +198,7 @@ def clean(
         output = Output()
         documents = output.count(read_selected(files, options.reading, output.count_unselected))
         results = map_in_order(work, cut_chunks(documents), place)
-        for result in run_late_steps(results, steps, settings, scorer, place):
+        for result in run_late_steps(results, steps, settings, screen, place):
             output.add_result(result)
             for stream, lines in zip(streams, (result.kept, result.removed or []), strict=False):
                 stream.write(b"".join(lines))  # a compressed stream has no writelines
@@ -297,13 +342,13 @@ def run_late_steps(
     results: Iterator[ChunkResult],
     steps: Sequence[Step],
     settings: Settings,
-    scorer: Scorer | None,
+    screen: Screen | None,
     place: ExecuteOptions,
 ) -> Iterator[ChunkResult]:
     """The results without what the late steps remove."""
     names = {step.name for step in steps}
-    if scorer is not None and "toxicity" in names:
-        results = drop_toxic(results, scorer, settings.toxic)
+    if screen is not None and "toxicity" in names:
+        results = drop_toxic(results, screen)
     if "duplicates" not in names:
         yield from results
         return
@@ -317,14 +362,12 @@ def run_late_steps(
             yield result
 
 
-def drop_toxic(
-    results: Iterator[ChunkResult], scorer: Scorer, threshold: float
-) -> Iterator[ChunkResult]:
+def drop_toxic(results: Iterator[ChunkResult], screen: Screen) -> Iterator[ChunkResult]:
     """The results without toxic sentences; the scorer gets the sentences of several at a time."""
 
     def score(batch: list[ChunkResult]) -> Iterator[ChunkResult]:
         texts = [Sentence.from_line(line).text for result in batch for line in result.kept]
-        reasons = iter(find_toxic(texts, scorer, threshold) if texts else [])
+        reasons = iter(screen.find_reasons(texts) if texts else [])
         for result in batch:
             result.drop("toxicity", [next(reasons) for _ in result.kept])
             yield result
@@ -332,7 +375,7 @@ def drop_toxic(
     batch: list[ChunkResult] = []
     for result in results:
         batch.append(result)
-        if sum(len(waiting.kept) for waiting in batch) >= SCORER_BATCH:
+        if sum(len(waiting.kept) for waiting in batch) >= screen.batch:
             yield from score(batch)
             batch = []
     yield from score(batch)

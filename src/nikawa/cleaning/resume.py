@@ -25,7 +25,7 @@ from nikawa.cleaning.job import (
     run_late_steps,
 )
 from nikawa.cleaning.shards import CHUNK_LINES, Chunk, clean_or_remember, describe_settings
-from nikawa.cleaning.toxicity import Scorer
+from nikawa.cleaning.toxicity_review import Screen
 from nikawa.errors import BadInput
 from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import map_in_order
@@ -54,12 +54,12 @@ def clean_resumably(
     options: CleanOptions,
     steps: Sequence[Step],
     settings: Settings,
-    scorer: Scorer | None,
+    screen: Screen | None,
     place: ExecuteOptions,
     on_progress: OnProgress,
 ) -> CleanReport:
     """Clean the files into the first of the `targets`, and what is removed into the second."""
-    arguments = (files, targets, options, steps, settings, scorer, place, on_progress)
+    arguments = (files, targets, options, steps, settings, screen, place, on_progress)
     try:
         return _clean(*arguments)
     except _TextChanged:
@@ -79,11 +79,11 @@ def _clean(
     options: CleanOptions,
     steps: Sequence[Step],
     settings: Settings,
-    scorer: Scorer | None,
+    screen: Screen | None,
     place: ExecuteOptions,
     on_progress: OnProgress,
 ) -> CleanReport:
-    key = describe_settings(files, options, steps, settings, scorer)
+    key = describe_settings(files, options, steps, settings, screen)
     with grow_files(targets, key, overwrite=options.overwrite) as growing:
         output = Output()
         reader = _Reader(files, targets, options, growing, output, on_progress)
@@ -94,7 +94,7 @@ def _clean(
             writes_removed=options.removed is not None,
         )
         results = map_in_order(work, reader.read_chunks(), place)
-        for result in run_late_steps(results, steps, settings, scorer, place):
+        for result in run_late_steps(results, steps, settings, screen, place):
             if result.shard == REMEMBERED:
                 continue
             output.add_result(result)

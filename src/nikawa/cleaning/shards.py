@@ -29,7 +29,7 @@ from nikawa.cleaning.job import (
     run_late_steps,
 )
 from nikawa.cleaning.minhash import compute_signatures
-from nikawa.cleaning.toxicity import Scorer, describe_scorer
+from nikawa.cleaning.toxicity_review import Screen
 from nikawa.execute import ExecuteOptions
 from nikawa.execute.ordered import map_in_order
 from nikawa.io.remote import to_path
@@ -66,7 +66,7 @@ def clean_shards(
     options: CleanOptions,
     steps: Sequence[Step],
     settings: Settings,
-    scorer: Scorer | None,
+    screen: Screen | None,
     place: ExecuteOptions,
     on_progress: OnProgress,
 ) -> CleanReport:
@@ -74,7 +74,7 @@ def clean_shards(
     paths = [to_path(file.path) for file in files]
     planned = [PlannedShard(name=name_shard(path), source=path) for path in paths]
     folders = [out] if options.removed is None else [out, options.removed]
-    key = describe_settings(files, options, steps, settings, scorer)
+    key = describe_settings(files, options, steps, settings, screen)
     total = Output()
     with open_shards(folders, planned, key, overwrite=options.overwrite) as target:
         reader = _ShardReader(files, options.reading, target)
@@ -85,7 +85,7 @@ def clean_shards(
             writes_removed=options.removed is not None,
         )
         results = map_in_order(work, reader.read_chunks(), place)
-        late = run_late_steps(results, steps, settings, scorer, place)
+        late = run_late_steps(results, steps, settings, screen, place)
 
         def write(
             shard: int, results: Iterator[ChunkResult], streams: Sequence[BinaryIO]
@@ -125,7 +125,7 @@ def describe_settings(
     options: CleanOptions,
     steps: Sequence[Step],
     settings: Settings,
-    scorer: Scorer | None,
+    screen: Screen | None,
 ) -> dict[str, Any]:
     """All that decides what is kept, but for the content of the files."""
     reading = options.reading
@@ -133,7 +133,7 @@ def describe_settings(
     return {
         "steps": [step.name for step in steps],
         "options of the steps": settings,
-        "toxicity scorer": "" if scorer is None else describe_scorer(scorer),
+        "toxicity scorer": "" if screen is None else screen.describe(),
         "reading": (reading.encoding, reading.field, reading.licence, reading.source, lists),
         "encodings of the files": [(file.name, file.encoding) for file in files],
         "whether removed sentences are written": options.removed is not None,

@@ -1,5 +1,5 @@
 """A hook for any scorer of toxicity: a function of many sentences, or a command that reads lines
-and writes numbers.
+and writes numbers. `toxicity_models` has the scorers that are models.
 
 KLUE used classifiers trained on Korean hate speech, with 0.5 for gender bias and 0.9 for hate; none
 is shipped here.
@@ -40,7 +40,7 @@ class _CommandScorer:
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
         """One number per sentence."""
-        scores = []
+        scores: list[float] = []
         for number, line in enumerate(pipe_lines(self.command, texts, called=CALLED), start=1):
             try:
                 scores.append(float(line))
@@ -55,18 +55,20 @@ def describe_scorer(scorer: Scorer) -> list[str]:
     if isinstance(scorer, _CommandScorer):
         words = split_command(scorer.command, CALLED)
         return [*words, *(hash_file(Path(word)) for word in words if Path(word).is_file())]
+    if version := getattr(scorer, "version", ""):
+        return [str(version)]
     name = getattr(scorer, "__qualname__", type(scorer).__qualname__)
     code = getattr(scorer, "__code__", None) or getattr(type(scorer).__call__, "__code__", None)
     return [name, sha256(code.co_code).hexdigest() if code else ""]
 
 
-def find_toxic(texts: Sequence[str], scorer: Scorer, threshold: float) -> list[str]:
-    """For each sentence why it must go, or nothing. The scorer must give each a number."""
+def score_texts(texts: Sequence[str], scorer: Scorer) -> list[float]:
+    """The score of each sentence. The scorer must give each a number."""
     scores = list(scorer(texts))
     if len(scores) != len(texts) or any(math.isnan(score) for score in scores):
         what = f"the toxicity scorer gave {len(scores)} scores for {len(texts)} sentences"
         raise BadInput(what, cure="return one number per sentence")
-    return [f"score {score:.3g}" if score >= threshold else "" for score in scores]
+    return scores
 
 
 STEPS = (Step("toxicity", "scored as toxic (needs a scorer)", 130, late=True),)

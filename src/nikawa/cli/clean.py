@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nikawa import api
+from nikawa.cli.run import parse_setting
 from nikawa.cli.terminal.options import (
     ClusterAddress,
     ExecutorName,
@@ -21,6 +22,7 @@ from nikawa.cli.terminal.options import (
     Quiet,
     TextField,
     complete_from,
+    parse_value,
     split_list,
 )
 from nikawa.cli.terminal.output import (
@@ -33,6 +35,7 @@ from nikawa.cli.terminal.output import (
 
 if TYPE_CHECKING:
     from nikawa.cleaning.job import CleanReport
+    from nikawa.cleaning.toxicity_review import ToxicityReport
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa clean news.txt --out candidates.jsonl --removed removed.jsonl"
@@ -93,10 +96,63 @@ def clean(
     toxicity: Annotated[
         str | None,
         typer.Option(
-            help="A command that reads one sentence per line and writes one score per line."
+            help="Score toxicity by chat:NAME, lm:PATH or encoder:PATH, or by a command that reads one sentence per line and writes one score per line."
         ),
     ] = None,
-    toxic: Annotated[float, typer.Option(help="Score from which a sentence is toxic.")] = 0.5,
+    toxic: Annotated[
+        float | None,
+        typer.Option(
+            help="Score from which a sentence is toxic; default: measured with --judged, else 0.5 for a command."
+        ),
+    ] = None,
+    toxic_label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A label that means toxic, of an encoder and of judged texts; may be repeated. Default: toxic."
+        ),
+    ] = None,
+    judged: Annotated[
+        Path | None,
+        typer.Option(help="Texts that people judged: the threshold is measured on them."),
+    ] = None,
+    min_recall: Annotated[
+        float | None,
+        typer.Option(
+            help="Choose the highest threshold that finds this share of the toxic texts; default: the highest F1.",
+            max=1,
+        ),
+    ] = None,
+    flagged: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the flagged sentences to this folder, as a task sheet for people to decide."
+        ),
+    ] = None,
+    decided: Annotated[
+        Path | None,
+        typer.Option(
+            help="What people decided about flagged sentences: these stay or go as decided."
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="The server of a chat model, such as http://localhost:8000/v1."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model; may be repeated."),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(help="The budget, in the unit of price_in and price_out.", min=0),
+    ] = None,
+    allow_remote: Annotated[
+        bool,
+        typer.Option(
+            "--allow-remote",
+            help="Send sentences with personal data to a server elsewhere too.",
+        ),
+    ] = False,
     licence: Annotated[str, typer.Option(help="Licence of texts that do not state one.")] = "",
     source: Annotated[str, typer.Option(help="Source of texts that do not state one.")] = "",
     sources: Annotated[
@@ -125,14 +181,38 @@ def clean(
     from nikawa.cleaning import Settings
     from nikawa.cleaning.job import CleanOptions, ReadOptions
     from nikawa.cleaning.toxicity import command_scorer
+    from nikawa.cleaning.toxicity_models import names_model
+    from nikawa.cleaning.toxicity_review import ToxicityOptions
     from nikawa.errors import BadInput
     from nikawa.io.growing import is_unfinished
+    from nikawa.io.processes import hide_arguments
+    from nikawa.models.secrets import find_secrets
 
     if not texts:
         return list_steps(json)
     if out is None:
         raise BadInput("the output file is missing", cure="pass --out candidates.jsonl")
-    settings = Settings(
+    model_settings = {name: parse_value(text) for name, text in map(parse_setting, settings or ())}
+    hide_arguments(find_secrets(model_settings))
+    if base_url:
+        model_settings["base_url"] = base_url
+    is_model = toxicity is not None and names_model(toxicity)
+    if toxicity is not None and not is_model and (model_settings or max_cost is not None):
+        what = "a command takes no settings of a model"
+        raise BadInput(what, cure="leave out --set, --base-url and --max-cost")
+    review = ToxicityOptions(
+        model=toxicity if toxicity is not None and is_model else "",
+        settings=model_settings,
+        labels=tuple(toxic_label or ("toxic",)),
+        threshold=toxic,
+        judged=judged,
+        min_recall=min_recall,
+        decided=decided,
+        flagged=flagged,
+        max_cost=max_cost,
+        allow_remote=allow_remote,
+    )
+    step_settings = Settings(
         language=language,
         min_length=min_length,
         max_length=max_length,
@@ -141,13 +221,13 @@ def clean(
         pii=parse_pii(pii),
         similar=similar,
         window=window,
-        toxic=toxic,
+        toxic=0.5 if toxic is None else toxic,
     )
     reading = ReadOptions(
         encoding=encoding, field=field, licence=licence, source=source, sources=sources, only=only
     )
     chosen = CleanOptions(
-        settings=settings,
+        settings=step_settings,
         steps=tuple(split_list(steps)) if steps is not None else None,
         without=tuple(split_list(without)),
         reading=reading,
@@ -157,6 +237,7 @@ def clean(
         address=address,
         overwrite=overwrite,
         shards=shards,
+        toxicity=review,
     )
     with (
         explain_interrupt(lambda: out is not None and is_unfinished(out)),
@@ -166,7 +247,7 @@ def clean(
             texts,
             out,
             options=chosen,
-            scorer=command_scorer(toxicity) if toxicity is not None else None,
+            scorer=command_scorer(toxicity) if toxicity is not None and not is_model else None,
             on_progress=lambda documents, characters: bar.update(characters),
         )
     if json:
@@ -206,6 +287,22 @@ def show(report: CleanReport) -> None:
         f"Read {report.documents:,} documents, {report.characters:,} characters{skipped}. "
         f"Of {report.sentences:,} sentences {report.kept:,} were kept"
     )
+    if report.toxicity is not None:
+        show_toxicity(report.toxicity)
+
+
+def show_toxicity(review: ToxicityReport) -> None:
+    """Print the threshold, and what waits for a decision."""
+    from nikawa.cleaning.toxicity_threshold import describe_threshold
+
+    for line in describe_threshold(review.threshold):
+        echo(line)
+    if review.decided:
+        echo(f"{review.decided:,} decisions, {review.decided_toxic:,} of them toxic")
+    if review.flagged:
+        echo(
+            f"{review.flagged:,} sentences wait for a decision: nikawa collect new review --examples {review.sheet}"
+        )
 
 
 def list_steps(json: bool) -> None:

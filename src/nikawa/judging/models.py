@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -23,6 +21,7 @@ from nikawa.models.chat.abilities import CHAT, SCHEMAS, RequestStyle, find_style
 from nikawa.models.chat.ledger import LEDGER_FILE
 from nikawa.models.chat.responses import RequestProblem
 from nikawa.models.chat.session import Session
+from nikawa.models.chat.settings import is_loopback
 from nikawa.records import Record
 
 CLOSED_TOKENS, OPEN_TOKENS = 128, 1024
@@ -94,21 +93,6 @@ def open_machine(
 
     check_language_model(argument)
     return LocalMachine(setup)
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address is that of this machine.
-
-    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("https://api.example.com/v1")
-    (True, False)
-    """
-    host = urlsplit(address).hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def count_tokens(interview: Interview) -> int:

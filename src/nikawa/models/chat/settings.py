@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -101,6 +102,21 @@ def read_max_tokens(body: Mapping[str, Any], tokens: int) -> int:
     """Most tokens of the answer to a request: `tokens`, or more where an extra field allows it."""
     limits = [body.get(name) for name in ("max_tokens", "max_completion_tokens")]
     return max(tokens, *(limit for limit in limits if isinstance(limit, int)), 0)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is that of this machine.
+
+    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("https://api.example.com/v1")
+    (True, False)
+    """
+    host = urlsplit(address).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _check_address(address: str) -> None:
