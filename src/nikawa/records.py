@@ -124,6 +124,19 @@ def _make_example(fields: dict[str, Any]) -> Example:
     return Example(**fields)
 
 
+class Prelabel(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A machine's answer that a worker's page was filled in with, or was not: chance decided which."""
+
+    answer: Any
+    """The machine's answer to the question of the judgement."""
+    worker: str
+    """The machine, such as `model:gemma#1`; `control` for the wrong answer of a control item."""
+    shown: bool
+    """Whether the page was filled in with it. Where it was not, the judgement shows what the worker answers without it."""
+    changed: bool = False
+    """Whether the worker was shown it and answered something else."""
+
+
 class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One worker's answer to one question about one example. Judgements are always kept separate from gold."""
 
@@ -145,6 +158,8 @@ class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
     worker is then `decision:NAME`), or a worker's report about the item (`report`: the answer is the code of the reason)."""
     comment: str = ""
     """A worker's comment on an answer or report, or the reason for a decision."""
+    prelabel: Prelabel | None = None
+    """The machine's answer that the page was filled in with or not; None where there was none."""
 
 
 def name_kind(worker: str) -> JudgementKind:

@@ -297,6 +297,7 @@ def test_no_gold_and_no_other_answers_reach_a_worker(serve: Serve) -> None:
                 "inputs",
                 "draft",
                 "previous",
+                "prelabel",
                 "expires",
                 "stage",
             }

@@ -50,6 +50,8 @@ class Assignment:
     draft: str | None = None
     previous: str | None = None
     """The answer that was withdrawn, when the item is shown again for that."""
+    prelabel: str | None = None
+    """The machine's answer that the page is filled in with, as JSON."""
 
 
 class Candidate(NamedTuple):
@@ -61,6 +63,10 @@ class Candidate(NamedTuple):
     group: str | None
     body: str
     gold: str | None
+    source: str | None
+    """Whose answer the next one is."""
+    prelabel: str | None
+    """The machine's answer to the item, whether the worker is to see it or not."""
 
 
 class AssignmentState(NamedTuple):
@@ -115,7 +121,7 @@ def assign_item(
             return assigned
     key = project.draw_key if state.is_keyed else b""
     candidate = _choose_item(db, worker, settings, state, key)
-    return None if candidate is None else _hand_out(writes, worker, candidate, settings, now)
+    return None if candidate is None else _hand_out(writes, worker, candidate, project, now)
 
 
 def _take_back_overdue(db: Connection, now: float) -> None:
@@ -133,9 +139,10 @@ def _take_back_overdue(db: Connection, now: float) -> None:
 def _find_open_lease(db: Connection, worker: Worker) -> Assignment | None:
     """The item of the latest open lease."""
     row = db.one(
-        "SELECT l.id, l.item, i.kind, l.expires, t.body, t.gold, d.body, a.body FROM leases l"
+        "SELECT l.id, l.item, i.kind, l.expires, t.body, t.gold, d.body, a.body, p.body FROM leases l"
         " JOIN items i ON i.id = l.item JOIN texts t ON t.item = l.item LEFT JOIN drafts d ON d.lease = l.id"
         " LEFT JOIN answers a ON a.seq = l.redo"
+        " LEFT JOIN prelabelled p ON p.item = l.item AND p.worker = l.worker AND p.shown = 1"
         " WHERE l.worker = ? AND l.state = 'open' ORDER BY l.issued DESC, l.redo ASC NULLS LAST LIMIT 1",
         worker.id,
     )
@@ -193,16 +200,50 @@ def add_lease(
 
 
 def _hand_out(
-    writes: DeferredWrites, worker: Worker, candidate: Candidate, settings: Settings, now: float
+    writes: DeferredWrites, worker: Worker, candidate: Candidate, project: Project, now: float
 ) -> Assignment:
     """Put a fresh item into the worker's hands."""
+    settings = project.settings
     item, kind = candidate.item, candidate.kind
     lease = add_lease(writes, worker, item, settings, now)
     writes.add(_ADD_SEEN, worker.id, item)
     if candidate.group is not None and kind == "main":
         writes.add(_ADD_SEEN_GROUP, worker.id, candidate.group)
+    shown = draw_prelabel(project, worker, candidate)
+    if candidate.prelabel is not None and shown is not None:
+        writes.add(
+            "INSERT INTO prelabelled (item, worker, source, body, shown) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            item,
+            worker.id,
+            candidate.source,
+            candidate.prelabel,
+            int(shown),
+        )
     worker.serial += 1
-    return Assignment(lease, item, kind, lease_end(settings, now), candidate.body, candidate.gold)
+    return Assignment(
+        lease,
+        item,
+        kind,
+        lease_end(settings, now),
+        candidate.body,
+        candidate.gold,
+        prelabel=candidate.prelabel if shown else None,
+    )
+
+
+def draw_prelabel(project: Project, worker: Worker, candidate: Candidate) -> bool | None:
+    """Whether the page is filled in with the machine's answer; None where there is no answer to fill in.
+
+    The draw needs the project's secret, and is the same whenever it is made: nobody can guess it, and a restart changes
+    none. The pilot tests what workers do by themselves.
+    """
+    prelabels = project.settings.prelabels
+    if candidate.prelabel is None or not prelabels.source or candidate.kind == "pilot":
+        return None
+    name = (candidate.item,) if prelabels.draw == "item" else (candidate.item, worker.name)
+    seed, key = project.settings.assign.seed, project.draw_key
+    return draw_share(seed, "prelabel", candidate.kind, *name, key=key) < prelabels.share
 
 
 _ADD_SEEN = "INSERT INTO seen (worker, item) VALUES (?, ?) ON CONFLICT DO NOTHING"
@@ -315,9 +356,9 @@ def _unseen(worker: Worker, settings: Settings, kind: str) -> tuple[str, tuple[i
 def _pick(db: Connection, where: str, *values: Any) -> Candidate | None:
     """The first item of a query, with its text: that of the others is not read."""
     row = db.one(
-        "SELECT c.id, c.position, c.kind, c.grp, t.body, t.gold FROM"  # noqa: S608  (our own words)
+        "SELECT c.id, c.position, c.kind, c.grp, t.body, t.gold, p.source, p.body FROM"  # noqa: S608  (our own words)
         f" (SELECT i.id, i.position, i.kind, i.grp FROM items i WHERE {where} LIMIT 1) c"
-        " JOIN texts t ON t.item = c.id",
+        " JOIN texts t ON t.item = c.id LEFT JOIN prelabels p ON p.item = c.id",
         *values,
     )
     return None if row is None else Candidate(*row)

@@ -13,7 +13,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from nikawa.aggregation.prelabels import is_same_answer
 from nikawa.collect.form import WriterExample
 from nikawa.collect.items import open_synced
 from nikawa.collect.project import EXAMPLES, Project, open_project
@@ -51,7 +52,14 @@ from nikawa.io.judgements.remarks import (
     write_remarks_beside,
 )
 from nikawa.io.records import read_examples, write_records
-from nikawa.records import DECISION_KINDS, Example, Judgement, JudgementKind, name_kind
+from nikawa.records import (
+    DECISION_KINDS,
+    Example,
+    Judgement,
+    JudgementKind,
+    Prelabel,
+    name_kind,
+)
 from nikawa.serve.background import stream_in_process
 from nikawa.serve.database import Connection
 from nikawa.serve.names import fold_name
@@ -64,6 +72,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Comes before comma-separated lines: without it Excel reads Japanese as another encoding."""
 JUDGEMENT_COLUMNS = ("example", "worker", "question", "answer", "seconds", "at")
 REMARK_COLUMNS = ("comment", "kind")
+PRELABEL_COLUMNS = ("prelabel",)
 DECISION_COLUMNS = (
     "example",
     "question",
@@ -131,7 +140,7 @@ def export(
         if form == "csv" or (form is None and ".jsonl" in out.name):
             lines = json_lines(counted)
             if form == "csv":
-                lines = csv_lines(counted, remarks=has_remarks(db))
+                lines = csv_lines(counted, list_columns(db))
             with atomic_write(out, overwrite=options.overwrite) as stream:
                 for block in lines:  # a compressed stream takes no list
                     stream.write(block)
@@ -199,7 +208,7 @@ def export_lines(folder: str, database: str, form: str, pseudonymise: bool) -> I
     try:
         judgements = read_judgements(db, project, WHOLE, pseudonymise=pseudonymise)
         if form == "csv":
-            yield from csv_lines(judgements, remarks=has_remarks(db))
+            yield from csv_lines(judgements, list_columns(db))
         else:
             yield from json_lines(judgements)
     finally:
@@ -304,16 +313,24 @@ def read_answers(
     def split(body: str) -> list[tuple[str, Any]]:
         return project.form.to_judgements(msgspec.json.decode(body))
 
-    for ref, worker, body, seconds, at, comment in db.stream(
-        "SELECT i.ref, w.name, a.body, a.seconds, a.at, a.comment"  # noqa: S608
+    for ref, worker, body, seconds, at, comment, source, suggested, shown in db.stream(
+        "SELECT i.ref, w.name, a.body, a.seconds, a.at, a.comment, p.source, p.body, p.shown"  # noqa: S608
         f" FROM {ANSWERS} JOIN items i ON i.id = a.item"
+        " LEFT JOIN prelabelled p ON p.item = a.item AND p.worker = a.worker"
         f" WHERE {' AND '.join(rules)} ORDER BY a.seq"
     ):
         kind, time = name_kind(worker), format_time(at)
         name = worker if names is None or kind != "person" else names.hide(worker)
         if comment and names is not None:
             comment = names.hide_in(comment)  # noqa: PLW2901
+        given = {} if suggested is None else dict(split(suggested))
         for question, answer in split(body):
+            prelabel = None
+            if question in given:
+                is_changed = bool(shown) and not is_same_answer(answer, given[question])
+                prelabel = Prelabel(
+                    answer=given[question], worker=source, shown=bool(shown), changed=is_changed
+                )
             yield Judgement(
                 example=ref,
                 worker=name,
@@ -323,6 +340,7 @@ def read_answers(
                 at=time,
                 kind=kind,
                 comment=comment,
+                prelabel=prelabel,
             )
 
 
@@ -379,20 +397,22 @@ def _guard_cells(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
         )
 
 
-def has_remarks(db: Connection) -> bool:
-    """Whether a worker wrote a comment or reported an item, or an owner decided."""
+def list_columns(db: Connection) -> tuple[str, ...]:
+    """The columns of a sheet: those for comments, kinds and pre-labels only where a project has any."""
     tables = ("answers WHERE comment <> ''", "reports", "decisions")
-    return any(db.one(f"SELECT 1 FROM {table} LIMIT 1") is not None for table in tables)  # noqa: S608
+    has_remarks = any(db.one(f"SELECT 1 FROM {table} LIMIT 1") is not None for table in tables)  # noqa: S608
+    has_prelabels = db.one("SELECT 1 FROM prelabelled LIMIT 1") is not None
+    remarks = REMARK_COLUMNS if has_remarks else ()
+    return (*JUDGEMENT_COLUMNS, *remarks, *(PRELABEL_COLUMNS if has_prelabels else ()))
 
 
-def csv_lines(judgements: Iterable[Judgement], *, remarks: bool = True) -> Iterator[bytes]:
-    """The judgements as comma-separated lines in blocks, headings first, for Excel too.
-
-    `remarks` says whether there are columns for comments and kinds: sheets of projects without any are as they always were.
-    """
+def csv_lines(
+    judgements: Iterable[Judgement],
+    columns: Sequence[str] = (*JUDGEMENT_COLUMNS, *REMARK_COLUMNS),
+) -> Iterator[bytes]:
+    """The judgements as comma-separated lines in blocks, headings first, for Excel too."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
-    columns = (*JUDGEMENT_COLUMNS, *REMARK_COLUMNS) if remarks else JUDGEMENT_COLUMNS
     writer.writerow(columns)
     yield BYTE_ORDER_MARK
     for judgement in judgements:
@@ -403,6 +423,8 @@ def csv_lines(judgements: Iterable[Judgement], *, remarks: bool = True) -> Itera
                 value = None  # a blank cell is a worker's answer
             if column == "answer":
                 value = format_answer_cell(value)
+            if column == "prelabel" and value is not None:
+                value = msgspec.json.encode(value).decode()
             cells.append("" if value is None else guard_cell(value))
         writer.writerow(cells)
         if buffer.tell() > BYTES_PER_BLOCK:

@@ -126,13 +126,22 @@ _STATE = {
                 {"type": "null"},
                 {
                     "type": "object",
-                    "required": ["lease", "inputs", "draft", "previous", "expires", "stage"],
+                    "required": [
+                        "lease",
+                        "inputs",
+                        "draft",
+                        "previous",
+                        "prelabel",
+                        "expires",
+                        "stage",
+                    ],
                     "additionalProperties": False,
                     "properties": {
                         "lease": {"type": "string"},
                         "inputs": {"type": "object"},
                         "draft": {},
                         "previous": {},
+                        "prelabel": {},
                         "expires": {"type": "number"},
                         "stage": {"enum": ["pilot", "main"]},
                     },

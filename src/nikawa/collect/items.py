@@ -24,6 +24,7 @@ from nikawa.collect.assignment import remember_seen
 from nikawa.collect.form import REPORTS
 from nikawa.collect.imports import fit_judgements, list_questions
 from nikawa.collect.permutation import draw_index_start
+from nikawa.collect.prelabels import sync_prelabels
 from nikawa.collect.project import EXAMPLES, KINDS, Project, open_project
 from nikawa.collect.sources import read_source_writers, read_sources
 from nikawa.collect.store import (
@@ -115,6 +116,7 @@ def sync_items(project: Project, store: Store) -> dict[str, int]:
             set_value(db, "asked", str(workers))
 
         store.write(ask_workers)
+    store.write(sync_prelabels, project)
     return added
 
 
@@ -333,6 +335,7 @@ def import_judgements(
             answers, known = add_judgements(db, project, rows, str(file), now)
             decisions = import_decisions(db, project, reading.decisions, str(file), now)
             reports = import_reports(db, project, reading.reports, str(file), now)
+            sync_prelabels(db, project)
             return answers, known, decisions, reports, differing
 
         answers, known, decisions, reports, differing = store.write(add_all)
@@ -539,6 +542,7 @@ def add_answers(
         )
     columns = "surplus, quick, pay, item, worker, lease, key, kind, body, comment, seconds, at"
     db.load("answers", columns, rows)
+    _add_prelabelled(db, project, worker, new)
     if by_machine:
         return len(new)
     db.execute_many(
@@ -553,6 +557,28 @@ def add_answers(
     remember_seen(db, [(worker.id, item, group) for item, group, _ in new])
     _end_leases(db, worker, {item for item, _, _ in new})
     return len(new)
+
+
+def _add_prelabelled(
+    db: Connection,
+    project: Project,
+    worker: Worker,
+    answers: list[tuple[int, str | None, list[Judgement]]],
+) -> None:
+    """Remember the machine's answers that the worker was shown, or not shown, elsewhere."""
+    rows = []
+    for item, _, judgements in answers:
+        given = [(one.question, one.prelabel) for one in judgements if one.prelabel is not None]
+        if given:
+            first = given[0][1]
+            pairs = [(question, prelabel.answer) for question, prelabel in given]
+            body = msgspec.json.encode(project.form.from_judgements(pairs)).decode()
+            rows.append((item, worker.id, first.worker, body, int(first.shown)))
+    db.execute_many(
+        "INSERT INTO prelabelled (item, worker, source, body, shown) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        rows,
+    )
 
 
 def _end_leases(db: Connection, worker: Worker, items: set[int]) -> None:

@@ -107,7 +107,7 @@ def state_json(project: Project, state: PageState, left: int | None = None) -> d
         stage = "waiting" if state.waiting else "done"
     else:
         stage = "pilot" if assigned.kind == "pilot" else "main"
-        previous, draft = assigned.previous, assigned.draft
+        previous, draft, prelabel = assigned.previous, assigned.draft, assigned.prelabel
         item = {  # a control item looks like any other
             "lease": assigned.lease,
             "inputs": project.form.view(
@@ -115,6 +115,7 @@ def state_json(project: Project, state: PageState, left: int | None = None) -> d
             ),
             "draft": None if draft is None else msgspec.json.decode(draft),
             "previous": None if previous is None else msgspec.json.decode(previous),
+            "prelabel": None if prelabel is None else msgspec.json.decode(prelabel),
             "expires": assigned.expires,
             "stage": stage,
         }

@@ -48,6 +48,21 @@ class Gold(SettingsTable, frozen=True):
     """A worker with a smaller share of right answers is excluded."""
 
 
+class Prelabels(SettingsTable, frozen=True):
+    """A machine's answers, which workers find filled in on a random part of what they get."""
+
+    source: Annotated[str, Meta(max_length=300)] = ""
+    """Whose answers: a worker such as `model:gemma#1` whose judgements were imported, or a file of judgements in the
+    project's folder (`parsed.jsonl`). Empty: there are none."""
+    share: Share = 0.5
+    """The share of items that come filled in; the rest is what anchoring is measured against."""
+    draw: Literal["answer", "item"] = "answer"
+    """`answer`: chance decides for each item and worker; `item`: an item is filled in for all its workers or for none."""
+    control: Literal["wrong", "none"] = "wrong"
+    """`wrong`: control items come filled in as often as others, with a wrong answer; `none`: they never do, so that
+    workers can tell that an item that is filled in is no control item."""
+
+
 class Pilot(SettingsTable, frozen=True):
     """The trial before the main task: all of pilot.jsonl, in its order."""
 
@@ -145,6 +160,7 @@ class Settings(SettingsTable, frozen=True):
     """Where workers reach the server; empty: where it was last started."""
     assign: Assign = Assign()
     gold: Gold = Gold()
+    prelabels: Prelabels = Prelabels()
     pilot: Pilot = Pilot()
     speed: Speed = Speed()
     pay: Pay = Pay()
@@ -176,6 +192,12 @@ seed = 0
 rate = 0.1                  # share of control items among the items of a worker
 after = 5                   # number of control items to answer before the pass mark counts
 pass_mark = 0.7             # workers below this are excluded; their answers are kept and marked
+
+[prelabels]                 # a machine's answers, which workers find filled in and check
+source = {prelabels_source}                 # such as "model:gemma#1" (import its judgements) or a file in this folder; empty: none
+share = {prelabels_share}                 # random share that is filled in; the rest shows what workers answer without
+draw = {prelabels_draw}             # or "item": filled in for all workers of an item or for none
+control = {prelabels_control}           # control items come filled in as often, with a wrong answer; "none": never
 
 [pilot]                     # trial before the main task: pilot.jsonl; an empty file means no trial
 pass_mark = 0.8
@@ -213,6 +235,10 @@ def format_settings(settings: Settings) -> str:
         form=format_toml_value(settings.form),
         language=format_toml_value(settings.language),
         workers=settings.assign.workers_per_item,
+        **{
+            f"prelabels_{name}": format_toml_value(value)
+            for name, value in msgspec.structs.asdict(settings.prelabels).items()
+        },
     )
     if settings.reports != Reports():
         reports = settings.reports

@@ -20,7 +20,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.json import MAX_NESTING, name_of, pack_json, plain_fault, read_json, read_json_lines
 from nikawa.io.lines import opening
 from nikawa.io.spans import check_spans, has_spans
-from nikawa.records import Example, Origin, Record, Span
+from nikawa.records import Example, Origin, Prelabel, Record, Span
 
 R = TypeVar("R", bound=Record)
 
@@ -95,6 +95,8 @@ def _find_odd(value: Any, where: str) -> Iterator[str]:
     elif isinstance(value, dict):
         for key, part in value.items():
             yield from _find_odd(part, f"{where}.{key}")
+    elif isinstance(value, Prelabel):
+        yield from _find_odd(value.answer, f"{where}.answer")
     elif not isinstance(value, _PLAIN):
         yield f"holds a {type(value).__name__} at {where}"
     elif isinstance(value, list | tuple):

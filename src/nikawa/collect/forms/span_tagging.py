@@ -81,6 +81,27 @@ def _as_set(spans: Iterable[Mapping[str, Any]]) -> frozenset[tuple[int, int, str
     return frozenset((span["start"], span["end"], span.get("label")) for span in spans)
 
 
+def relabel(
+    gold: Mapping[str, Any], example: Example, options: Options, chance: float
+) -> Answer | None:
+    """The spans of the gold with other labels; of a single label the first span is left out. None where there are none."""
+    spans = parse_spans(gold.get(options.question), str(example.inputs.get("text", ""))) or []
+    labels = options.labels
+    if not spans:
+        return None
+    if len(labels) == 1:
+        wrong = spans[1:]
+    else:
+        step = 1 + int(chance * (len(labels) - 1))
+        places = {label: place for place, label in enumerate(labels)}
+        wrong = [
+            (start, end, labels[(places.get(label, 0) + step) % len(labels)])
+            for start, end, label in spans
+        ]
+    rows = [{"start": start, "end": end, "label": label} for start, end, label in wrong]
+    return {options.question: rows}
+
+
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """The text, and the labels made before where there are any: the input `spans`."""
     text = str(example.inputs["text"])
@@ -105,6 +126,7 @@ FORM = Form(
     settings=SpanTagging,
     gold_matches=is_near_gold,
     differ=tags_differ,
+    mislead=relabel,
     view=view,
     words={
         "ja": {

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from nikawa.errors import BadInput, place_fault, suggest
 from nikawa.io.json import read_json_lines
 from nikawa.io.judgements.remarks import REPORT, is_remark, kind_of, remarks_file
-from nikawa.records import Judgement, Record, find_answerer
+from nikawa.records import Judgement, Prelabel, Record, find_answerer
 
 Numbered = Iterator[tuple[int, Judgement]]
 WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
@@ -221,6 +221,7 @@ class Reading:
 
         def part() -> Numbered:
             comments: dict[tuple[str, str], str] = {}
+            prelabels: dict[tuple[str, str, str], Prelabel] = {}
             apart: list[tuple[int, Judgement]] = []
             if beside.is_file() and beside.stat().st_size:
                 for place, judgement in read_json_lines(beside, Judgement):
@@ -228,6 +229,9 @@ class Reading:
                         apart.append((place, judgement))
                     else:
                         comments[judgement.example, judgement.worker] = judgement.comment
+                        if judgement.prelabel is not None:
+                            key = judgement.example, judgement.worker, judgement.question
+                            prelabels[key] = judgement.prelabel
             for place, judgement in rows:
                 if is_remark(judgement):
                     self._add_remark(place, judgement)
@@ -238,6 +242,9 @@ class Reading:
                 if comments and not judgement.comment:
                     comment = comments.get((judgement.example, judgement.worker), "")
                     judgement = replace(judgement, comment=comment)  # noqa: PLW2901
+                if prelabels and judgement.prelabel is None:
+                    key = judgement.example, judgement.worker, judgement.question
+                    judgement = replace(judgement, prelabel=prelabels.get(key))  # noqa: PLW2901
                 if judgement.comment:
                     self.comments.append((place, judgement))
                 yield place, judgement

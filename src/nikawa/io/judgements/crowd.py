@@ -76,6 +76,7 @@ WORDS = {
     "at": "at time submittedat createdat 回答日時 完了日時 提出日時 제출일시 완료일시 작업일시",
     "comment": "comment comments remark コメント 備考 의견 코멘트 비고",
     "kind": "kind",
+    "prelabel": "prelabel",
 }
 OTHERWISE = {
     "example": "項目 項目id アイテム アイテムid 作業id 항목 항목id 아이템 아이템id",

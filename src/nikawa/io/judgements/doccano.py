@@ -49,7 +49,7 @@ from nikawa.io.judgements.marks import (
 )
 from nikawa.io.judgements.sheets import detect_layout, read_sheet
 from nikawa.io.lines import opening
-from nikawa.records import Example, Judgement, JudgementKind, is_person
+from nikawa.records import Example, Judgement, JudgementKind, Prelabel, is_person
 
 UNNAMED = ("all", "admin", "unknown", "stdin")
 """Names of files that identify no worker: doccano's default names, and the name of standard input."""
@@ -70,6 +70,7 @@ class OwnFields(msgspec.Struct, omit_defaults=True):
     inputs: dict[str, Any] | None = None
     """All inputs of the example, where they are more than the text."""
     kind: JudgementKind = "person"
+    prelabel: Prelabel | None = None
     has_text: bool = True
     """Whether `text` is that of the example, which spans count in UTF-16 units; else they count characters."""
 
@@ -227,6 +228,7 @@ def judge_row(
                 seconds=own.seconds if own else None,
                 at=own.at if own else None,
                 kind=own.kind if own else "person",
+                prelabel=own.prelabel if own else None,
             ),
         )
 
@@ -325,6 +327,7 @@ def write_doccano(
             seconds=judgement.seconds,
             at=judgement.at,
             kind=judgement.kind,
+            prelabel=judgement.prelabel,
             marks=isinstance(judgement.answer, list),
             inputs=None if inputs.keys() <= {"text"} else dict(inputs),
             has_text=bool(text),

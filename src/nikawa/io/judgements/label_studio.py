@@ -49,7 +49,7 @@ from nikawa.io.judgements.marks import (
 )
 from nikawa.io.judgements.sheets import Layout, read_sheet
 from nikawa.io.lines import opening
-from nikawa.records import Example, Judgement, JudgementKind
+from nikawa.records import Example, Judgement, JudgementKind, Prelabel
 
 SKIPPED = "skipped annotations"
 DRAFTS = "drafts"
@@ -116,6 +116,8 @@ class Author(msgspec.Struct, omit_defaults=True):
     """The questions whose answer was an empty list."""
     kind: JudgementKind = "person"
     comment: str = ""
+    prelabels: dict[str, Prelabel] = {}
+    """By question: the machine's answers that the page was filled in with or not."""
 
 
 class ControlAnswer(NamedTuple):
@@ -227,6 +229,7 @@ def judge_tasks(
                         at=author.at if author else annotation.created_at,
                         kind=author.kind if author else "person",
                         comment=author.comment if author else "",
+                        prelabel=author.prelabels.get(question) if author else None,
                     ),
                 )
 
@@ -627,7 +630,8 @@ def format_task(
                     }
                 )
         empty = tuple(judgement.question for judgement in answers if judgement.answer == [])
-        author = Author(worker, at, seconds, empty, kind_of_answer, comment)
+        prelabels = {one.question: one.prelabel for one in answers if one.prelabel is not None}
+        author = Author(worker, at, seconds, empty, kind_of_answer, comment, prelabels)
         authors[str(number)] = msgspec.to_builtins(author)
         annotations.append(
             {"id": number, "result": results, "lead_time": seconds, "ground_truth": False}

@@ -60,11 +60,11 @@ class AnswersOnly:
     def __init__(self, judgements: Iterable[Judgement]) -> None:
         self._judgements = judgements
         self.apart: list[Judgement] = []
-        """After the iteration: decisions, reports, and answers with a comment, for the separate file."""
+        """After the iteration, for the separate file: decisions, reports, and answers with a comment or a pre-label."""
 
     def __iter__(self) -> Iterator[Judgement]:
         for judgement in self._judgements:
-            if judgement.comment or is_remark(judgement):
+            if judgement.comment or judgement.prelabel is not None or is_remark(judgement):
                 self.apart.append(judgement)
             if not is_remark(judgement):
                 yield judgement

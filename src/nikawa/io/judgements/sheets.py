@@ -20,6 +20,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
+
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.judgements.base import (
     BLANK_ROW,
@@ -38,13 +40,13 @@ from nikawa.io.lines import (
     refuse_long_line,
 )
 from nikawa.io.tsv import check_header
-from nikawa.records import Judgement, JudgementKind
+from nikawa.records import Judgement, JudgementKind, Prelabel
 
 BOM = b"\xef\xbb\xbf"
 SAMPLE_BYTES = 1 << 16
 """Bytes of non-ASCII lines that the encoding is detected from."""
 FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
-REMARK_FIELDS = ("comment", "kind")
+REMARK_FIELDS = ("comment", "kind", "prelabel")
 """Further fields that a sheet of our own has, and that another may have."""
 MAP_CURE = "pass --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* if each worker has a column)"
 KIND_CELLS: dict[str, JudgementKind] = {kind: kind for kind in get_args(JudgementKind)}
@@ -215,6 +217,7 @@ class Columns:
     at: str = ""
     comment: str = ""
     kind: str = ""
+    prelabel: str = ""
 
     @property
     def wide(self) -> bool:
@@ -300,6 +303,7 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
             worker = need(row[columns.worker], "worker", line) if columns.worker else ""
             comment = row[columns.comment].strip() if columns.comment else ""
             kind = KIND_CELLS.get(row[columns.kind].strip(), "person") if columns.kind else "person"
+            prelabel = parse_prelabel(row[columns.prelabel]) if columns.prelabel else None
             for question, column in columns.answers:
                 answer: Any = parse_list_cell(row[column])
                 if answer is None:
@@ -318,5 +322,16 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
                     at=at,
                     kind=kind,
                     comment=comment,
+                    prelabel=prelabel,
                 )
                 yield line, judgement
+
+
+def parse_prelabel(cell: str) -> Prelabel | None:
+    """The machine's answer that a cell of our own sheets holds as JSON; None where it is blank, or of another tool."""
+    if not cell.startswith("{"):
+        return None
+    try:
+        return msgspec.json.decode(cell, type=Prelabel)
+    except msgspec.DecodeError:
+        return None

@@ -167,8 +167,11 @@ function showItem(note) {
   byId("comment-box").open = Boolean(comment);
   byId("prompt").textContent = promptOf(form, item);
   form.show(item);
-  form.fill(value ?? {}, item, value === undefined);
-  touched = value !== undefined || !form.filled?.(item);
+  const suggested = item.prelabel !== null; // a machine's answer, to be checked
+  const fresh = value === undefined;
+  form.fill(value ?? item.prelabel ?? {}, item, fresh && !suggested);
+  byId("suggested").hidden = !suggested;
+  touched = !fresh || !(suggested || form.filled?.(item));
   shownAt = performance.now();
   setBusy(false);
   byId("prompt").focus({ preventScroll: true });

@@ -1,0 +1,139 @@
+"""The effect of pre-labels: planted anchoring is found with its size, and none where there is none."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from nikawa.aggregation.prelabels import (
+    compare_answers,
+    is_same_answer,
+    measure_prelabels,
+)
+from nikawa.records import Judgement, Prelabel
+
+LABELS = ("a", "b", "c")
+
+
+def simulate(items: int, follow: float, seed: int = 0, workers: int = 4) -> list[Judgement]:
+    """Workers right in 80%, a machine in 70%; who sees its answer takes it over with the probability `follow`."""
+    chance = random.Random(seed)
+    rows = []
+    for number in range(items):
+        gold = chance.choice(LABELS)
+        machine = gold if chance.random() < 0.7 else chance.choice([x for x in LABELS if x != gold])
+        for worker in range(workers):
+            own = gold if chance.random() < 0.8 else chance.choice([x for x in LABELS if x != gold])
+            shown = chance.random() < 0.5
+            answer = machine if shown and chance.random() < follow else own
+            rows.append(
+                Judgement(
+                    example=f"i{number}", worker=f"w{worker}", question="label", answer=answer,
+                    seconds=chance.lognormvariate(1.5 if shown else 2.0, 0.4),
+                    prelabel=Prelabel(
+                        answer=machine, worker="model:m", shown=shown,
+                        changed=shown and answer != machine,
+                    ),
+                )
+            )  # fmt: skip
+    return rows
+
+
+def test_planted_anchoring_is_found() -> None:
+    report = measure_prelabels(simulate(1500, follow=0.3))
+    assert report is not None
+    # without: 0.7*0.8 + 0.3*0.1 = 0.59 agree with the machine; with: 0.3 + 0.7*0.59 = 0.713
+    assert report.agreement_withheld.value == pytest.approx(0.59, abs=0.03)
+    assert report.effect.value == pytest.approx(0.123, abs=0.03)
+    assert report.effect.low is not None
+    assert report.effect.low > 0
+    # neither: 0.8² + 2 * 0.1² = 0.66; both: 0.3² + 2 * 0.3 * 0.7 * 0.59 + 0.7² * 0.66 = 0.661
+    assert report.persons_withheld.value == pytest.approx(0.66, abs=0.04)
+    assert report.persons_effect.value == pytest.approx(0.0, abs=0.05)
+    assert report.time_ratio.value == pytest.approx(0.607, abs=0.03)
+    assert report.changed.value == pytest.approx(1 - 0.713, abs=0.03)
+    assert "lean towards what the machine says" in report.verdict
+    assert "model:m" in report.verdict
+
+
+def test_workers_who_lean_the_same_way_agree_more() -> None:
+    report = measure_prelabels(simulate(800, follow=0.6))
+    assert report is not None
+    # both: 0.6² + 2 * 0.6 * 0.4 * 0.59 + 0.4² * 0.66 = 0.749, neither: 0.66
+    assert report.persons_effect.value == pytest.approx(0.089, abs=0.05)
+    assert report.persons_effect.low is not None
+    assert report.persons_effect.low > 0
+
+
+def test_without_anchoring_the_interval_holds_zero_as_often_as_it_says() -> None:
+    missed = 0
+    for seed in range(30):
+        report = measure_prelabels(simulate(100, follow=0.0, seed=seed), resamples=200)
+        assert report is not None
+        low, high = report.effect.low, report.effect.high
+        assert low is not None
+        assert high is not None
+        missed += not low <= 0 <= high
+    assert missed <= 5  # 1.5 are expected; more than 5 has a probability of 0.3%
+
+
+def test_control_items_are_apart() -> None:
+    rows = simulate(30, follow=0.3)
+    control = [
+        Judgement(
+            example=f"g{n}", worker="w0", question="label", answer="a" if n < 3 else "b",
+            prelabel=Prelabel(answer="a", worker="control", shown=True),
+        )
+        for n in range(10)
+    ]  # fmt: skip
+    with_control, without = measure_prelabels([*rows, *control]), measure_prelabels(rows)
+    assert with_control is not None
+    assert without is not None
+    assert with_control.effect == without.effect
+    assert with_control.control == {"shown": 10, "accepted": 3, "withheld": 0, "same": 0}
+    assert "3 were accepted as they were" in with_control.verdict
+
+
+def test_there_is_nothing_to_say_without_prelabels() -> None:
+    rows = [Judgement(example="i", worker="w", question="label", answer="a")]
+    assert measure_prelabels(rows) is None
+    machine = [
+        Judgement(
+            example="i", worker="model:n", question="label", answer="a", kind="machine",
+            prelabel=Prelabel(answer="a", worker="model:m", shown=True),
+        )
+    ]  # fmt: skip
+    assert measure_prelabels(machine) is None
+
+
+def test_few_answers_have_no_interval() -> None:
+    report = measure_prelabels(simulate(3, follow=1.0))
+    assert report is not None
+    assert report.effect.low is None
+    assert "too few items" in report.verdict
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "close"),
+    [
+        ("a", "a", 1.0),
+        ("a", "b", 0.0),
+        (4, 4.0, 1.0),
+        (["a", "b"], ["b", "a"], 0.0),  # a ranking
+        ([], [{"start": 0, "end": 1, "label": "X"}], 0.0),
+        (
+            [{"start": 3, "end": 5, "label": "X"}, {"start": 0, "end": 1, "label": "X"}],
+            [{"start": 0, "end": 1, "label": "X"}, {"start": 3, "end": 5, "label": "X"}],
+            1.0,
+        ),
+        (
+            [{"start": 0, "end": 1, "label": "X"}],
+            [{"start": 0, "end": 1, "label": "X"}, {"start": 3, "end": 5, "label": "X"}],
+            2 / 3,
+        ),
+    ],
+)
+def test_answers_are_compared_by_what_they_say(one: object, other: object, close: float) -> None:
+    assert compare_answers(one, other) == pytest.approx(close)
+    assert is_same_answer(one, other) == (close == 1.0)
