@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from nikawa.aggregation.agree_job import AgreeOptions, agree
+from nikawa.aggregation.job import aggregate
 from nikawa.aggregation.prelabels import (
     compare_answers,
     is_same_answer,
     measure_prelabels,
 )
+from nikawa.io.records import write_records
 from nikawa.records import Judgement, Prelabel
+from nikawa.splitting.job import aggregation_facts
 
 LABELS = ("a", "b", "c")
 
@@ -137,3 +143,27 @@ def test_few_answers_have_no_interval() -> None:
 def test_answers_are_compared_by_what_they_say(one: object, other: object, close: float) -> None:
     assert compare_answers(one, other) == pytest.approx(close)
     assert is_same_answer(one, other) == (close == 1.0)
+
+
+def test_agree_and_the_card_report_it(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl"
+    write_records(path, simulate(60, follow=0.9))
+    result = agree(str(path), options=AgreeOptions(resamples=100))
+    assert result.prelabels is not None
+    assert result.prelabels.verdict in result.headline()
+    report = aggregate(str(path)).report
+    assert isinstance(report.prelabels, str)
+    assert "filled in at random" in report.prelabels
+    summary = tmp_path / "summary.json"
+    summary.write_bytes(msgspec.json.encode(report))
+    assert "Pre-labels: The answer of model:m" in aggregation_facts(summary)["labels"]
+
+
+def test_agree_says_nothing_of_files_without(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl"
+    rows = [msgspec.structs.replace(row, prelabel=None) for row in simulate(20, follow=0.5)]
+    write_records(path, rows)
+    result = agree(str(path), options=AgreeOptions(resamples=100))
+    assert result.prelabels is None
+    assert b"prelabel" not in msgspec.json.encode(result.report)
+    assert b"prelabel" not in path.read_bytes()

@@ -23,6 +23,7 @@ from nikawa.aggregation.judgements import JudgementSource, build_table, load_exa
 from nikawa.aggregation.machines import MachineReport, Mixed, compare_machines
 from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, SummedMeasure
 from nikawa.aggregation.plan import Plan, PlanGoal, plan
+from nikawa.aggregation.prelabels import PrelabelReport, measure_prelabels
 from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
 from nikawa.aggregation.table import Table
@@ -132,6 +133,8 @@ class AgreeReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Notes on the measures of spans, and about items that lack answers."""
     machines: MachineReport | msgspec.UnsetType = msgspec.UNSET
     """Machines compared with persons; unset where no machine judged. All other figures are of persons only."""
+    prelabels: PrelabelReport | msgspec.UnsetType = msgspec.UNSET
+    """What it did to the answers that pages came filled in with a machine's; unset where none did."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,10 +151,15 @@ class AgreeResult(ShownAsTables):
         """Machines compared with persons, with the `verdict`; None where no machine judged."""
         return None if self.report.machines is msgspec.UNSET else self.report.machines
 
+    @property
+    def prelabels(self) -> PrelabelReport | None:
+        """What pre-labels did to the answers, with the `verdict`; None where there were none."""
+        return None if self.report.prelabels is msgspec.UNSET else self.report.prelabels
+
     def headline(self) -> str:
-        """That of the report, with the verdict on machines."""
-        verdict = "" if self.machines is None else f". {self.machines.verdict}"
-        return self.report.headline() + verdict
+        """That of the report, with the verdicts on machines and on pre-labels."""
+        verdicts = [one.verdict for one in (self.machines, self.prelabels) if one is not None]
+        return ". ".join((self.report.headline(), *verdicts))
 
     def list_tables(self) -> list[ResultTable]:
         """Those of the report, and of machines compared with persons."""
@@ -212,6 +220,10 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
         slices=tuple(measure_slices(table, known or {}, options, lengths)),
         remarks=remarks,
         machines=report_machines(table, source, known, options),
+        prelabels=measure_prelabels(
+            source.prelabelled, table.question, resamples=options.resamples, seed=options.seed
+        )
+        or msgspec.UNSET,
     )
     return AgreeResult(report, table)
 

@@ -29,6 +29,7 @@ from nikawa.aggregation.judgements import (
     load_examples,
     open_source,
 )
+from nikawa.aggregation.prelabels import measure_prelabels
 from nikawa.aggregation.report import (
     MAX_ITEMS_LISTED,
     AggregateReport,
@@ -161,6 +162,7 @@ def aggregate(
         excluded=tuple(effects),
         notes=(*source.notes, *note_unused_decisions(book, questions.values())),
         remarks=count_remarks(source),
+        prelabels=describe_prelabels(source, tables),
     )
     decided = {
         (name, table.items[place]): describe_decisions(each, book, questions[name], place)
@@ -171,6 +173,15 @@ def aggregate(
     return AggregateResult(
         report, verdicts, examples, tables, decided, copy, options.hidden, remarks
     )
+
+
+def describe_prelabels(
+    source: JudgementSource, tables: Mapping[str, Table]
+) -> str | msgspec.UnsetType:
+    """A paragraph on each question whose answers came with a machine's filled in; unset where none did."""
+    questions = dict.fromkeys(table.question for table in tables.values())
+    reports = [measure_prelabels(source.prelabelled, question) for question in questions]
+    return " ".join(report.verdict for report in reports if report) or msgspec.UNSET
 
 
 def check_labels(labels: Collection[str], tables: Mapping[str, Table], file: Path | None) -> None:

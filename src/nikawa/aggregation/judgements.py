@@ -58,6 +58,8 @@ class JudgementSource:
     """How the file is read."""
     machines: list[Judgement] = field(default_factory=list)
     """Answers of models and simulations, which are not among `judgements`, once all is read."""
+    prelabelled: list[Judgement] = field(default_factory=list)
+    """The answers of persons whose page was filled in with a machine's answer or could have been, once all is read."""
     hidden: Collection[str] = ()
     """Examples whose labels are hidden from the reader: what was decided or said about them would tell the label."""
 
@@ -145,10 +147,11 @@ def open_source(
         names = {*references, *(name.partition("/")[2] for name in references)}
         numbered = skip_hidden(numbered, names, reading.notes)
     apart: list[Judgement] = []
+    prelabelled: list[Judgement] = []
     rows = (
         (judgement for _, judgement in numbered)
         if machines
-        else keep_persons(numbered, reading, apart)
+        else keep_persons(numbered, reading, apart, prelabelled)
     )
     return JudgementSource(
         spec,
@@ -158,14 +161,20 @@ def open_source(
         reading,
         how=how,
         machines=apart,
+        prelabelled=prelabelled,
         hidden=names,
     )
 
 
 def keep_persons(
-    rows: Iterable[tuple[int, Judgement]], reading: Reading, apart: list[Judgement]
+    rows: Iterable[tuple[int, Judgement]],
+    reading: Reading,
+    apart: list[Judgement],
+    prelabelled: list[Judgement],
 ) -> Iterator[Judgement]:
     """The answers of persons; those of models and simulations go `apart` and are noted.
+
+    Answers with a pre-label go into `prelabelled` too.
 
     Raises `BadInput` at the end where no answer is a person's.
     """
@@ -174,6 +183,8 @@ def keep_persons(
         kind = find_answerer(judgement)
         if kind == "person":
             persons += 1
+            if judgement.prelabel is not None:
+                prelabelled.append(judgement)
             yield judgement
             continue
         what = "answers of models" if kind == "machine" else "simulated answers"

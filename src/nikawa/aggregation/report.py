@@ -141,6 +141,8 @@ class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Oddities of the file."""
     remarks: RemarkCounts | msgspec.UnsetType = msgspec.UNSET
     """Comments and reports of workers; omitted from the JSON if there are no remarks."""
+    prelabels: str | msgspec.UnsetType = msgspec.UNSET
+    """What it did to the answers that pages came filled in with a machine's, in a paragraph; omitted where none did."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from nikawa.aggregation.alternative_plan import AlternativePlan
     from nikawa.aggregation.machines import GroupAgreement, MachineReport
     from nikawa.aggregation.plan import Plan
+    from nikawa.aggregation.prelabels import Estimate, PrelabelReport
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa agree judgements.jsonl --question label"
@@ -72,6 +73,7 @@ HABIT_COLUMNS = (
     "difference",
     "95% interval",
 )
+PRELABEL_COLUMNS = ("what", "value", "95% interval")
 PERSON_COLUMNS = (
     "person",
     "items",
@@ -333,6 +335,8 @@ def show(report: AgreeReport, *, by_person: bool = False) -> None:
         )
     if isinstance(report.machines, Struct):
         show_machines(report.machines, by_person)
+    if isinstance(report.prelabels, Struct):
+        show_prelabels(report.prelabels)
     for line in format_sentences(report):
         echo(line)
 
@@ -392,6 +396,31 @@ def show_machines(report: MachineReport, by_person: bool) -> None:
     echo(f"Verdict: {report.verdict}")
     for remark in report.remarks:
         echo(remark)
+
+
+def show_prelabels(report: PrelabelReport) -> None:
+    """Print the answers with and without a machine's answer filled in, and the verdict."""
+
+    def cells(estimate: Estimate) -> tuple[str, str]:
+        if estimate.value is None:
+            return "undefined", ""
+        return f"{estimate.value:.4f}", format_interval(estimate.low, estimate.high, 4)
+
+    rows = [
+        ("answers filled in that workers changed", *cells(report.changed)),
+        ("agreement with the machine, filled in", *cells(report.agreement_shown)),
+        ("agreement with the machine, not filled in", *cells(report.agreement_withheld)),
+        ("difference", *cells(report.effect)),
+        ("agreement of two workers, both filled in", *cells(report.persons_shown)),
+        ("agreement of two workers, neither filled in", *cells(report.persons_withheld)),
+        ("difference", *cells(report.persons_effect)),
+        ("time, filled in over not filled in", *cells(report.time_ratio)),
+    ]
+    title = (
+        f"Pre-labels ({report.shown:,} answers filled in, {report.withheld:,} not; {report.unit})"
+    )
+    print_table(PRELABEL_COLUMNS, rows, title=title, numbers=PRELABEL_COLUMNS[1:])
+    echo(f"Pre-labels: {report.verdict}")
 
 
 def format_estimate(row: GroupAgreement) -> tuple[str, str]:

@@ -235,8 +235,8 @@ def _hand_out(
 def draw_prelabel(project: Project, worker: Worker, candidate: Candidate) -> bool | None:
     """Whether the page is filled in with the machine's answer; None where there is no answer to fill in.
 
-    The draw needs the project's secret, and is the same whenever it is made: nobody can guess it, and a restart changes
-    none. The pilot tests what workers do by themselves.
+    The draw needs the project's secret, and is the same whenever it is made: no worker can guess it, and it is
+    the same after a restart. The pilot tests what workers do by themselves.
     """
     prelabels = project.settings.prelabels
     if candidate.prelabel is None or not prelabels.source or candidate.kind == "pilot":

@@ -1,7 +1,7 @@
 """Pre-labels: a machine's answers, with which the pages of workers are filled in on a random part of what they get.
 
 This module fills the table `prelabels` with the answer of the machine to each item; `assignment.draw_prelabel` draws who
-sees it, and `export.read_answers` writes both beside the judgement. A control item gets a wrong answer: who accepts what
+sees it, and `export.read_answers` writes both with the judgement. A control item gets a wrong answer: who accepts what
 a machine says without a look is found by it. Workers cannot tell it from others, as it is filled in as often as they are.
 """
 

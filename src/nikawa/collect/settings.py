@@ -53,7 +53,7 @@ class Prelabels(SettingsTable, frozen=True):
 
     source: Annotated[str, Meta(max_length=300)] = ""
     """Whose answers: a worker such as `model:gemma#1` whose judgements were imported, or a file of judgements in the
-    project's folder (`parsed.jsonl`). Empty: there are none."""
+    project's folder (`parsed.jsonl`). Empty: pages come without."""
     share: Share = 0.5
     """The share of items that come filled in; the rest is what anchoring is measured against."""
     draw: Literal["answer", "item"] = "answer"
@@ -193,12 +193,6 @@ rate = 0.1                  # share of control items among the items of a worker
 after = 5                   # number of control items to answer before the pass mark counts
 pass_mark = 0.7             # workers below this are excluded; their answers are kept and marked
 
-[prelabels]                 # a machine's answers, which workers find filled in and check
-source = {prelabels_source}                 # such as "model:gemma#1" (import its judgements) or a file in this folder; empty: none
-share = {prelabels_share}                 # random share that is filled in; the rest shows what workers answer without
-draw = {prelabels_draw}             # or "item": filled in for all workers of an item or for none
-control = {prelabels_control}           # control items come filled in as often, with a wrong answer; "none": never
-
 [pilot]                     # trial before the main task: pilot.jsonl; an empty file means no trial
 pass_mark = 0.8
 
@@ -235,10 +229,6 @@ def format_settings(settings: Settings) -> str:
         form=format_toml_value(settings.form),
         language=format_toml_value(settings.language),
         workers=settings.assign.workers_per_item,
-        **{
-            f"prelabels_{name}": format_toml_value(value)
-            for name, value in msgspec.structs.asdict(settings.prelabels).items()
-        },
     )
     if settings.reports != Reports():
         reports = settings.reports
@@ -247,6 +237,13 @@ def format_settings(settings: Settings) -> str:
             f"codes = {format_toml_value(reports.codes)}\n"
             f"counted = {format_toml_value(reports.counted)}              # true: a report is an answer; false: another worker gets the item\n"
         )
+    for name, table, comment in (
+        ("prelabels", settings.prelabels, "a machine's answers, which workers find filled in"),
+    ):
+        if table != type(table)():
+            text += f"\n[{name}]{' ' * (26 - len(name))}# {comment}\n"
+            for key, value in msgspec.structs.asdict(table).items():
+                text += f"{key} = {format_toml_value(value)}\n"
     if not settings.options:
         return text
     lines = []

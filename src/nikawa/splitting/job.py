@@ -409,6 +409,7 @@ class _Summary(msgspec.Struct, frozen=True):
     answers: int
     items: int
     rules: tuple[_Rule, ...]
+    prelabels: str = ""
 
 
 def aggregation_facts(path: Path) -> dict[str, Any]:
@@ -420,7 +421,8 @@ def aggregation_facts(path: Path) -> dict[str, Any]:
     )
     label_sets = {rule.question: rule.label_set for rule in summary.rules if rule.label_set}
     return {
-        "labels": f"Made from workers' answers by nikawa aggregate: {rules}.",
+        "labels": f"Made from workers' answers by nikawa aggregate: {rules}."
+        + (f" Pre-labels: {summary.prelabels}" if summary.prelabels else ""),
         "workers": f"{summary.workers:,} workers, {summary.answers:,} answers about {summary.items:,} items",
         "workers_are": summary.workers_are,
         **({"label_sets": label_sets} if label_sets else {}),

@@ -84,7 +84,7 @@ def _as_set(spans: Iterable[Mapping[str, Any]]) -> frozenset[tuple[int, int, str
 def relabel(
     gold: Mapping[str, Any], example: Example, options: Options, chance: float
 ) -> Answer | None:
-    """The spans of the gold with other labels; of a single label the first span is left out. None where there are none."""
+    """The spans of the gold with other labels; of a single label the first span is left out. None where the gold has no spans."""
     spans = parse_spans(gold.get(options.question), str(example.inputs.get("text", ""))) or []
     labels = options.labels
     if not spans:
