@@ -42,6 +42,12 @@ SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("span-tagging", [{"spans": [SPAN, OTHER]}, {"spans": [OTHER, SPAN]}], False),
     ("span-tagging", [{"spans": [SPAN]}, {"spans": [{**SPAN, "label": "OG"}]}], True),
     (
+        "dialogue-states",
+        [{"states": [["a-b-c", "a-d-e"]]}, {"states": [["a-d-e", "a-b-c"]]}],
+        False,
+    ),
+    ("dialogue-states", [{"states": [["a-b-c"], []]}, {"states": [["a-b-c"], ["a-b-c"]]}], True),
+    (
         "further-answers",
         [{"answer": "明治の中ごろ", "start": 4}, {"answer": "明治", "start": 4}],
         False,
@@ -55,12 +61,15 @@ SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
 @pytest.mark.parametrize(("name", "answers", "differ"), SAME_OR_NOT, ids=str)
 def test_answers_that_disagree(name: str, answers: list[dict[str, Any]], differ: bool) -> None:
     form = forms()[name]
-    assert form.differ(answers, form.parse_options({})) is differ
+    assert form.sample is not None
+    options = form.parse_options(form.sample.settings if form.files else {})
+    assert form.differ(answers, options) is differ
 
 
 def test_what_is_written_is_no_disagreement() -> None:
     assert {form.name for form in forms().values() if form.writes} == {
         "concept-question",
+        "dialogue",
         "distractors",
         "translation",
         "write-contradictions",

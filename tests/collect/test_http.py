@@ -545,7 +545,9 @@ def test_every_form_has_its_files_and_titles(name: str, serve: Serve) -> None:
     assert form.name == name
     here = serve(items=1)
     assert form.code in create_site(here).static.contents
-    site = Site(replace(here.project, form=form, options=form.parse_options({})), here.store)
+    assert form.sample is not None
+    options = form.parse_options(form.sample.settings if form.files else {})
+    site = Site(replace(here.project, form=form, options=options), here.store)
     assert (
         {"form.js", "problems.js", "dialogs.js"} <= set(site.modules) <= set(site.static.contents)
     )

@@ -29,6 +29,7 @@ styles are files: the content security policy forbids inline ones, and nothing i
     POST /w/TOKEN/undo       {key} -> {state}: the last answer is withdrawn, its item shown again with the answer
     POST /w/TOKEN/report     {lease, key, code, comment?} -> {saved, duplicate, state}; codes: `form.REPORTS`
     POST /w/TOKEN/check      {lease, answer} -> {problems}: the rules of the form while the worker types
+    POST /w/TOKEN/search     {lease, domain, state, words} -> {count, rows}: entities, in the form `dialogue`
     POST /w/TOKEN/language   {language} -> {language}
     GET  /join/KEY?worker=ID a crowd platform's entrance: to the link of that worker
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nikawa.collect.routes_dialogue import DialogueRoutes
 from nikawa.collect.routes_owner import OwnerRoutes
 from nikawa.collect.routes_worker import WorkerRoutes
 from nikawa.collect.site import Analysis, Site
@@ -47,9 +48,15 @@ def create_app(
 
     site = Site(project, store, analyses, clock)
     server = project.settings.server
+    worker = WorkerRoutes(site)
     return assemble_app(
         site,
-        [*WorkerRoutes(site).routes(), *OwnerRoutes(site).routes(), Route("/", root)],
+        [
+            *worker.routes(),
+            *DialogueRoutes(worker).routes(),
+            *OwnerRoutes(site).routes(),
+            Route("/", root),
+        ],
         trusted=Networks(server.trusted_proxies) if trusted is None else trusted,
         address=project.settings.address,
         hosts=(*server.hosts, *hosts),

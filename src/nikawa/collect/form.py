@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput, suggest
-from nikawa.io.json import plain_fault
+from nikawa.io.json import plain_fault, read_json
 from nikawa.io.lines import read_text
 from nikawa.io.settings import find_line, setting_names
 from nikawa.records import Example, Record
@@ -148,6 +148,13 @@ class Form:
     """Inputs it shows where they are there."""
     settings: type[msgspec.Struct] | None = None
     """The table `[form_settings]` of project.toml, with defaults; it reaches the page, so it may hold no secret."""
+    files: tuple[str, ...] = ()
+    """Settings that name a JSON file; a project keeps a copy of each as SETTING.json, and `prepare` gets its content."""
+    prepare: Callable[[Options, Mapping[str, Path]], Options] | None = None
+    """Makes of the settings, with the content of `files`, those that the other functions get; the paths of the files are
+    for its errors. It raises `BadInput` for content that is wrong."""
+    server_only: tuple[str, ...] = ()
+    """Settings that no page gets."""
     gold_matches: Callable[[Answer, Mapping[str, Any], Options], bool] = same_gold
     """Whether an answer to a control item is right, given its gold."""
     differ: Callable[[Sequence[Answer], Options], bool] = any_unequal
@@ -215,11 +222,26 @@ class Form:
         for name in table:
             if name not in known:
                 raise wrong(f"there is no setting {name!r}", (name,), suggest(name, known))
+        values, paths = dict(table), self.find_files(table, file)
+        for name, path in paths.items():
+            values[name] = read_json(path, Any)
         try:
-            return msgspec.convert(dict(table), self.settings)
+            options = msgspec.convert(values, self.settings)
         except (msgspec.ValidationError, ValueError) as problem:
             names = [setting_names(str(problem))[0].partition("[")[0]]
             raise wrong(plain_fault(str(problem)), names, "correct the value") from None
+        return options if self.prepare is None else self.prepare(options, paths)
+
+    def find_files(self, table: Mapping[str, Any], file: Path | None = None) -> dict[str, Path]:
+        """The files that settings name, by setting; names are relative to the folder of the project.toml `file`."""
+        base = file.parent if file is not None else Path()
+        names = {name: table[name] for name in self.files if table.get(name)}
+        return {name: base / value for name, value in names.items() if isinstance(value, str)}
+
+    def page_settings(self, options: Options) -> dict[str, Any]:
+        """The settings as the pages get them."""
+        table = msgspec.to_builtins(options) or {}
+        return {name: value for name, value in table.items() if name not in self.server_only}
 
     def initial_options(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """The whole table `[form_settings]` of a new project: what is chosen, else what it starts with."""

@@ -67,6 +67,16 @@ class CheckBody(Body, frozen=True):
     answer: dict[str, Any]
 
 
+class SearchBody(Body, frozen=True):
+    """Entities to look for, while a dialogue is written."""
+
+    lease: Key
+    domain: Annotated[str, Meta(max_length=200)]
+    state: Annotated[list[Annotated[str, Meta(max_length=1000)]], Meta(max_length=200)] = []
+    """`domain-slot-value` each: only entities that fit are found."""
+    words: Annotated[str, Meta(max_length=200)] = ""
+
+
 class LanguageBody(Body, frozen=True):
     """Another language for the pages."""
 
@@ -200,6 +210,7 @@ _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
     "/w/{token}/report": (ReportBody, _SAVED, "Report an item with a reason."),
     "/w/{token}/check": (CheckBody, _ANY, "Check an answer against the rules of the form."),
     "/w/{token}/language": (LanguageBody, _ANY, "Change the language of the pages."),
+    "/w/{token}/search": (SearchBody, _ANY, "Search the entities of a dialogue."),
     "/owner/decide": (DecideBody, _ANY, "Decide an item."),
     "/owner/exclude": (WorkerBody, _ANY, "Exclude a worker."),
     "/owner/reinstate": (WorkerBody, _ANY, "Reinstate an excluded worker."),

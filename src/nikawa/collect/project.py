@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from nikawa.collect.form import Form, find_form
@@ -147,7 +148,11 @@ def create_project(
     form = find_form(settings.form)
     settings = replace(settings, options=form.initial_options(settings.options))
     options = form.parse_options(settings.options)
+    contents = _take_files(form, settings)
+    settings = replace(settings, options={**settings.options, **{n: f"{n}.json" for n in contents}})
     with private_files(), atomic_folder(folder) as made:
+        for name, content in contents.items():
+            (made / f"{name}.json").write_bytes(content)
         (made / SETTINGS).write_text(format_settings(settings), "utf-8")
         texts = {**GUIDELINES, **form.guidelines(options), **(guidelines or {})}
         for language, text in texts.items():
@@ -168,6 +173,17 @@ def create_project(
         for path in made.iterdir():
             path.chmod(0o600)
     return open_project(folder)
+
+
+def _take_files(form: Form, settings: Settings) -> dict[str, bytes]:
+    """The content of the files that settings of the form name, or hold as they are, by setting."""
+    paths = form.find_files(settings.options)
+    contents = {name: path.read_bytes() for name, path in paths.items()}
+    for name in form.files:
+        value = settings.options.get(name)
+        if value and name not in contents:
+            contents[name] = msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+    return contents
 
 
 def _refuse_faulty(examples: Iterable[Example], form: Form, options: Any) -> Iterable[Example]:

@@ -10,8 +10,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from nikawa.collect.form import Form, Problem
 from nikawa.errors import BadInput
 from nikawa.serve.background import LatestFigures
@@ -141,7 +139,7 @@ class Site(ServedSite):
                 "language": settings.language,
             },
             "form": project.form,
-            "settings": msgspec.to_builtins(project.options) or {},
+            "settings": project.form.page_settings(project.options),
             "language": language,
             "languages": LANGUAGES,
             "t": page_messages(language, project.form),

@@ -65,6 +65,8 @@ ANSWER_SHAPES = {
     "translation": "a text in the language of the data",
     "distractors": "so many texts, as a list or a line each",
     "span-tagging": "a list of {start, end, label}, or the text with <span:LABEL> in it",
+    "dialogue": "{how, turns}, a turn being {role, text, state}",
+    "dialogue-states": "the state after each turn of the user, a list of lists of domain-slot-value",
 }
 """Form to the shape of an answer, in words."""
 

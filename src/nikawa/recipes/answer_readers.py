@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -160,6 +160,51 @@ def parse_marked(answer: str, text: str, labels: Sequence[str]) -> Any:
     return spans
 
 
+def read_dialogue(answer: Any, question: Question, example: Example) -> dict[str, Any]:
+    """A dialogue with how it came about: an object, or JSON."""
+    given = _parse_json(answer)
+    turns = given.get("turns") if isinstance(given, dict) else None
+    if not is_list(turns):
+        raise ValueError("not a dialogue: {how, turns}")
+    for turn in turns:
+        named = isinstance(turn, dict) and turn.get("role") in ("user", "sys")
+        if not named or not isinstance(turn.get("text"), str):
+            raise ValueError(f"{turn!r} is not a turn: {{role, text, state}}")
+        if turn["role"] == "user" and not is_text_list(turn.get("state")):
+            raise ValueError(f"the turn {turn['text']!r} of the user has no state")
+    return dict(given)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """Whether a value is a list."""
+    return isinstance(value, list)
+
+
+def read_states(answer: Any, question: Question, example: Example) -> list[list[str]]:
+    """The state after each turn of the user: a list of lists, or JSON."""
+    given = _parse_json(answer)
+    users = [turn for turn in example.inputs.get("turns", ()) if turn["role"] == "user"]
+    if not is_list(given) or len(given) != len(users) or not all(map(is_text_list, given)):
+        raise ValueError(
+            f"not {len(users)} lists of domain-slot-value, one for each turn of the user"
+        )
+    return given
+
+
+def is_text_list(value: Any) -> bool:
+    """Whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _parse_json(answer: Any) -> Any:
+    if not isinstance(answer, str):
+        return answer
+    try:
+        return msgspec.json.decode(answer)
+    except msgspec.DecodeError as problem:
+        raise ValueError(f"not JSON: {problem}") from None
+
+
 ANSWER_READERS = {
     form.name: form
     for form in (
@@ -177,6 +222,8 @@ ANSWER_READERS = {
         AnswerReader("translation", read_text),
         AnswerReader("distractors", read_texts),
         AnswerReader("span-tagging", read_spans),
+        AnswerReader("dialogue", read_dialogue),
+        AnswerReader("dialogue-states", read_states),
     )
 }
 """The forms by name, as the annotation pages call them."""

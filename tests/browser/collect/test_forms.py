@@ -61,11 +61,11 @@ def hostile(value: Any) -> Any:
     """An input with markup, code and another direction behind its texts; where something stands in it does not change."""
     if isinstance(value, str):
         return f"{value} {HOSTILE}"
-    return (
-        [hostile(one) for one in value]
-        if isinstance(value, list) and value and isinstance(value[0], str)
-        else value
-    )
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return [hostile(one) for one in value]
+    if isinstance(value, list) and value and isinstance(value[0], dict) and "text" in value[0]:
+        return [{**one, "text": hostile(one["text"])} for one in value]
+    return value
 
 
 def pressed(*keys: str) -> Callable[[Page, Any], None]:
@@ -126,6 +126,46 @@ def tagged(page: Page, answer: Any) -> None:
     page.page.click("#submit")
 
 
+def conversed(page: Page, answer: Any) -> None:
+    """The first turns by keys, a state by what is offered, another from the lists; the agent searches the table."""
+    first, second, third, fourth = answer["dialogue"]["turns"]
+    page.page.focus("#field-turn-0")
+    page.typed(first["text"])
+    page.page.click(".turn.active .offered .choice:has-text('강변')")
+    page.page.focus("#field-turn-0")
+    page.keys("Enter")
+    page.page.wait_for_selector(".entities .use:has-text('물안개여관')")
+    assert page.page.locator(".entities li").count() == 1  # the other one does not fit the state
+    page.page.click(".entities .use")
+    assert page.page.input_value("#field-turn-1") == "물안개여관"
+    page.page.fill("#field-turn-1", second["text"])
+    page.keys("Enter")
+    page.typed(third["text"])
+    for text in ("물안개여관", "토요일"):
+        page.page.click(f".turn.active .offered .choice:has-text('{text}')")
+    page.page.click("#add-turn")
+    page.typed(fourth["text"])
+    page.page.wait_for_function(
+        "() => [...document.querySelectorAll('.met')].every((mark) => mark.classList.contains('done'))"
+    )
+    page.keys("Control+Enter")
+
+
+def checked(page: Page, answer: Any) -> None:
+    """What the writer missed is added by its key, in the second turn."""
+    page.keys("n")
+    page.page.wait_for_selector(".turn.active[data-user='1']")
+    offered = page.page.locator(".turn.active .offered .choice").all_inner_texts()
+    place = next(n for n, text in enumerate(offered) if "물안개여관" in text)
+    page.keys(str(place + 1))
+    page.page.locator(".turn.active .tags li:has-text('토요일') .remove").click()
+    page.page.click(".turn.active .more summary")
+    page.page.locator(".turn.active select").nth(0).select_option("숙소-예약 요일")
+    page.page.locator(".turn.active select").nth(1).select_option("토요일")
+    page.page.click(".turn.active .more button")
+    page.page.click("#submit")
+
+
 STEPS: dict[str, Callable[[Page, Any], None]] = {
     "choice": pressed("1", "Enter"),
     "inference": pressed("1", "4", "Enter"),
@@ -141,6 +181,8 @@ STEPS: dict[str, Callable[[Page, Any], None]] = {
     "write-question": asked,
     "further-answers": marked,
     "span-tagging": tagged,
+    "dialogue": conversed,
+    "dialogue-states": checked,
 }
 
 
@@ -258,7 +300,7 @@ def test_a_form_refuses_in_words_and_fits_a_phone(name: str, serve: Callable[...
       .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44).map((e) => e.outerHTML.slice(0, 90))""")
     assert small == []
     page.shot(f"{name}-phone")
-    if name == "span-tagging":  # nothing to tag is an answer
+    if name in ("span-tagging", "dialogue-states"):  # nothing to tag is an answer
         return
     if name == "translation":  # one to correct is there
         inner.fill("#field-text-0", "")

@@ -246,6 +246,8 @@ ANOTHER: dict[str, tuple[dict[str, Any], str]] = {
     "write-hypotheses": ({"hypotheses": ["두부", "두부", "두부"]}, "할머니는 매일 시장에 간다."),
     "write-question": ({"questions": []}, "石油ランプ"),
     "relation": ({"relation": "no_relation"}, ""),
+    "dialogue": ({"dialogue": {"how": "self", "turns": []}}, "물안개여관이 있습니다."),
+    "dialogue-states": ({"states": [[], []]}, "숙소-이름-물안개여관"),
 }
 """An answer unlike the form's sample, and what of the sample is to be read among the answers given."""
 

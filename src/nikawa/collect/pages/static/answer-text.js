@@ -17,6 +17,8 @@ function one(value, { inputs }, place, count) {
     return line(slice(inputs.text ?? "", value.start, value.end), " ", make("b", {}, nameOf(value.label ?? "")));
   }
   if (typeof value?.question === "string") return line(value.question, " → ", make("b", {}, value.answer ?? ""));
+  if (Array.isArray(value)) return line(`${place + 1}. `, value.map((entry) => nameOf(entry)).join(", ") || "–"); // the states of a dialogue
+  if (Array.isArray(value?.turns)) return line(value.turns.map(({ text }) => text).join(" / "));
   return line(JSON.stringify(value));
 }
 

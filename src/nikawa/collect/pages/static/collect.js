@@ -8,7 +8,7 @@ const byId = (name) => document.getElementById(name);
 const { base } = document.getElementById("work").dataset;
 
 const TRIES = [1000, 2000, 4000, 8000, 15000]; // milliseconds between attempts while there is no connection
-const SILENT = new Set(["text_missing", "answer_missing", "choose_one", "answer_invalid"]); // no blame while typing
+const SILENT = new Set(["text_missing", "answer_missing", "choose_one", "answer_invalid", "turn_missing", "turn_short", "turns_few", "slot_missing", "ask_open"]); // no blame while typing
 let form = null;
 let state = null;
 let item = null;

@@ -1,0 +1,36 @@
+// The goal of a dialogue: its sentences, each with whether it has been said.
+import { make, messages, settings } from "./form.js";
+import { inputName } from "./parts.js";
+import { split } from "./states.js";
+
+// showGoal(inputs): { draw(state), open(state), fits(entry), concerns(slot) } of the goal that it shows.
+export function showGoal({ goal, constraints }) {
+  const marks = goal.map((_, place) => (constraints.some(({ sentence }) => sentence === place) ? make("span", { class: "met" }) : null));
+  const list = make("ol", { class: "goal" }, ...goal.map((text, place) => make("li", {}, make("span", { dir: "auto" }, text), ...(marks[place] ? [" ", marks[place]] : []))));
+  const place = document.getElementById("item");
+  place.hidden = false;
+  place.replaceChildren(make("h3", {}, inputName("goal")), list);
+  const bySlot = new Map(constraints.map((one) => [one.slot, one]));
+  const domains = new Set(constraints.map(({ slot }) => slot.split("-")[0]));
+  const valueOf = (one, state) => one.value ?? state.map(split).find(([slot]) => slot === one.same)?.[1];
+  const isMet = (one, state) => state.some((entry) => split(entry)[0] === one.slot);
+  return {
+    draw(state) {
+      marks.forEach((mark, sentence) => {
+        if (!mark) return;
+        const met = constraints.filter((one) => one.sentence === sentence).every((one) => isMet(one, state));
+        mark.textContent = met ? messages.goal_met : messages.goal_open;
+        mark.classList.toggle("done", met);
+      });
+    },
+    // Entries of the goal that a state does not have yet.
+    open: (state) => constraints.filter((one) => !isMet(one, state) && valueOf(one, state)).map((one) => `${one.slot}-${valueOf(one, state)}`),
+    fits: (entry) => { const one = bySlot.get(split(entry)[0]); return !one || !one.value || `${one.slot}-${one.value}` === entry; },
+    concerns: (slot) => bySlot.has(slot) || (domains.has(slot.split("-")[0]) && isOffer(slot)),
+  };
+}
+
+function isOffer(slot) {
+  const [domain, name] = slot.split("-");
+  return settings.ontology.domains[domain]?.slots[name]?.kind === "offer";
+}
