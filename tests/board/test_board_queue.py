@@ -208,9 +208,20 @@ def test_a_comparison_is_made_once_and_turns_with_its_sides(make_board: MakeBoar
     assert back.high == -there.low
     counted = [row for row in here.store.read(sum_disclosures) if row[3] == "comparison"]
     assert counted[0][4] == 2  # of each metric
+    assert counted[0][2] is None  # neither account knows the answers of the other
     withheld = here.submit(here.answers(151), account="ann").id
     here.score()
     assert here.queue.compare_shown("tides", "test", second, withheld) == []
+
+
+def test_a_comparison_of_own_systems_counts_for_the_account(make_board: MakeBoard) -> None:
+    """Who knows the answers of both sides learns from the comparison, in addition to the two scores."""
+    here = make_board()
+    ids = [here.submit(here.answers(right)).id for right in (90, 150)]
+    here.score()
+    assert here.queue.compare_shown("tides", "test", *ids)
+    counted = [row for row in here.store.read(sum_disclosures) if row[3] == "comparison"]
+    assert [row[2] for row in counted] == [here.account("ann").id]
 
 
 def test_systems_that_cannot_be_told_apart_share_a_letter(make_board: MakeBoard) -> None:

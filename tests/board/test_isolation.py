@@ -212,6 +212,7 @@ def test_a_hostile_file_is_refused_with_one_line(
     assert len(message) < 1000
     assert message.isprintable()
     assert "root:" not in message
+    assert "NIKAWA_" not in message  # variables of the server are not theirs to set
     assert str(here.board.folder) not in message
     assert sorted(here.board.folder.rglob("*")) == before
     assert not list(here.board.folder.parent.parent.glob("escaped*"))

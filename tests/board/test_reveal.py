@@ -242,6 +242,21 @@ def test_slices_that_differ_in_few_items_are_closed() -> None:
     assert closed == {"tag=a-but-one", "tag=all-but-ten", "tag=few"}
 
 
+def test_slices_that_leave_a_few_items_are_closed() -> None:
+    """The slices of a field taken together differ from all items in a handful: one more slice is closed to hide it."""
+    places = {
+        "source=news": np.arange(1_000),
+        "source=web": np.arange(1_000, 1_900),
+        "source=chat": np.arange(1_900, 1_990),
+        "source=mail": np.arange(1_990, 2_000),
+        "length=long": np.arange(0, 2_000, 2),
+        "length=short": np.arange(1, 2_000, 2),
+    }
+    assert choose_slices(places, N, 50) == {"source=mail", "source=chat"}
+    places["source=mail"] = np.arange(1_940, 2_000)  # many enough for a score of its own
+    assert choose_slices(places, N, 50) == frozenset()
+
+
 def comparison(p: float, **more: float) -> TrueComparison:
     fields: dict[str, Any] = {"difference": 3.1, "low": 1.0, "high": 5.2, "se": 1.0, **more}
     return TrueComparison(

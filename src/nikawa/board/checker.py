@@ -83,9 +83,11 @@ def check_answers(
 
 
 def choose_cure(problem: BadInput) -> str:
-    """What a submitter can do about a fault: the cure of `nikawa score`, unless it is an option of that command."""
+    """What a submitter can do about a fault: the cure of `nikawa score`, unless it is an option of that command or a variable of the server."""
     if isinstance(problem, MissingAnswers):
         return "add the missing answers: the board scores whole files"
+    if "NIKAWA_" in problem.cure:  # a limit of the server
+        return "send only the answers, as JSON Lines or CSV"
     if " --" in problem.cure:
         return "give an id and an answer in each line; docs/answers.md shows how answers are read"
     return problem.cure

@@ -397,7 +397,9 @@ class ScoringQueue:
             assert right is not None
             unit = self._unit(one, comparison.metric)
             shown.append(reveal_comparison(comparison, left, right, rules, unit))
-        self.store.write(_save_comparisons, one, true, shown, comparison_bits(rules), now)
+        account = find_informed_account([s.account for s in submissions if s is not None])
+        bits = comparison_bits(rules)
+        self.store.write(_save_comparisons, one, true, shown, account, bits, now)
         return shown
 
     def _unit(self, one: BoardSet, metric: str) -> Unit:
@@ -557,6 +559,18 @@ def are_far_apart(left: ShownScore, right: ShownScore) -> bool:
     return abs((left.value or 0.0) - (right.value or 0.0)) > 2.5 * halves
 
 
+def find_informed_account(accounts: Sequence[str | None]) -> str | None:
+    """The account whose leak budget a comparison counts for: the one that knows the answers of both sides, its own or the owner's.
+
+    Of two accounts, neither knows those of the other: their comparison counts for everybody together.
+
+    >>> find_informed_account(["a", "a"]), find_informed_account(["a", None]), find_informed_account(["a", "b"])
+    ('a', 'a', None)
+    """
+    names = set(accounts) - {None}
+    return names.pop() if len(names) == 1 else None
+
+
 def turn_comparison(comparison: ShownComparison) -> ShownComparison:
     """The same comparison with the sides exchanged."""
     c = comparison
@@ -581,6 +595,7 @@ def _save_comparisons(
     one: BoardSet,
     true: Sequence[TrueComparison],
     shown: Sequence[ShownComparison],
+    account: str | None,
     bits: float,
     now: float,
 ) -> None:
@@ -591,7 +606,7 @@ def _save_comparisons(
             db,
             Disclosure(
                 at=now,
-                account=None,
+                account=account,
                 task=one.task,
                 split=one.split,
                 kind="comparison",

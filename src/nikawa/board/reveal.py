@@ -355,7 +355,8 @@ def choose_slices(members: Mapping[str, Ints], n: int, min_items: int) -> frozen
     """The slices that must stay closed: small ones, and ones that differ from all items or from an open slice in few items.
 
     `members` has the places of the items of each slice. Two shown scores whose sets of items differ in a handful of items
-    give the score of the handful. Large slices are opened first. Slices with the same items are one.
+    give the score of the handful. Large slices are opened first. Slices with the same items are one. The items in no open slice of a
+    field are the difference between all items and the slices together: where they are a handful, the smallest slices are closed too.
 
     >>> places = {"a": np.arange(500), "b": np.arange(499), "c": np.arange(600, 1000), "d": np.arange(3)}
     >>> sorted(choose_slices(places, 1_000, 50))
@@ -372,6 +373,16 @@ def choose_slices(members: Mapping[str, Ints], n: int, min_items: int) -> frozen
             closed.add(name)
         else:
             open_masks.append(mask)
+    for field_name in {name.split("=", 1)[0] for name in members}:
+        own = [name for name in members if name.split("=", 1)[0] == field_name]
+        for name in sorted(own, key=lambda one: (len(members[one]), one)):
+            covered = np.zeros(n, dtype=bool)
+            for other in own:
+                if other not in closed:
+                    covered[members[other]] = True
+            if not 0 < n - int(np.count_nonzero(covered)) < min_items:
+                break
+            closed.add(name)
     return frozenset(closed)
 
 

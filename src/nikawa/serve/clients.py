@@ -153,7 +153,7 @@ class ClientCheck:
             if host_name(host) not in self._hosts and scope["path"] != ALIVE:
                 self._log_once(
                     "host",
-                    "requests for the host %r are refused; if workers use it, add it to [server] hosts in project.toml",
+                    "requests for the host %r are refused; if people use it, add it to hosts in [server] of the settings",
                     host[:200],
                 )
                 await _send_text(send, 421, b"This server is not known by that name.\n")
@@ -166,7 +166,7 @@ class ClientCheck:
                 self._log_once(
                     "forwarded",
                     "requests from %s carry an X-Forwarded-For header that is not trusted; if this is your web server,"
-                    " add it to [server] trusted_proxies in project.toml, or pass --trust-proxy",
+                    " add it to trusted_proxies in [server] of the settings, or pass --trust-proxy",
                     peer,
                 )
             await self._app(scope, receive, send)
