@@ -13,12 +13,15 @@ from subprocess import CompletedProcess
 import pytest
 from tests.board.conftest import BoardUnderTest, HiddenData, MakeBoard
 
+import nikawa as nk
 from nikawa.board.backup import backup, export_as
 from nikawa.board.entries import EntryFacts, enter_answers, enter_humans
+from nikawa.board.flags import FlagFinder
 from nikawa.board.folder import open_board
 from nikawa.board.helpers import start_checker, start_scorer
 from nikawa.board.job import NewBoard, change_entry, create_board, invite, read_status, set_password
 from nikawa.board.queue import ScoringQueue
+from nikawa.board.rendering import list_provenance
 from nikawa.board.serving import lock_folder_of
 from nikawa.board.store import list_systems, open_store, read_shown_scores, read_true_scores
 from nikawa.board.submissions import receive_file
@@ -49,6 +52,17 @@ def test_a_new_board_is_private_and_holds_labels_only_in_the_scorers_folder(
         path for path in folder.rglob("*") if path.is_file() and secret in path.read_text("latin-1")
     ]
     assert holders == [here.board.keys_path("tides")]
+
+
+def test_only_public_tests_can_be_too_small(hidden_data: HiddenData, tmp_path: Path) -> None:
+    new = NewBoard(
+        datasets=(hidden_data.folder,),
+        keys=(hidden_data.keys,),
+        final=("final",),
+        closes="2027-01-31T00:00:00Z",
+    )
+    (note,) = create_board(tmp_path / "b", new).notes
+    assert note.startswith("small tests: tides:test (200 items); their scores are coarse")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +119,20 @@ def test_baselines_have_their_provenance_and_no_ladder(
     assert sorted(system.provenance["files"]) == ["base-1.jsonl", "base-2.jsonl"]
     shown = here.store.read(read_shown_scores, here.now, submission=submission)
     assert [s.value for s in shown if s.metric == "accuracy"] == [42.0]
+
+
+def test_the_page_of_runs_names_all_their_data(
+    make_sqlite_board: MakeBoard, hidden_data: HiddenData, tmp_path: Path
+) -> None:
+    here = make_sqlite_board()
+    nk.run(["majority"], tasks=[str(hidden_data.folder)], seeds=2, out=tmp_path / "runs")
+    enter_answers(here.board, here.store, [tmp_path / "runs"], EntryFacts(), now=here.now)
+    (system,) = here.store.read(list_systems)
+    lines = list_provenance(system.provenance)
+    assert f"entered with: nikawa {nk.__version__}" in lines
+    assert "trained on: tides:train" in lines
+    assert sum(line.startswith("data: tides:") for line in lines) == 3
+    assert not any("{" in line or "'" in line for line in lines)
 
 
 def test_the_human_row_compares_each_person_with_the_others(
@@ -179,8 +207,16 @@ def test_export_and_status_show_what_each_may_see(make_board: MakeBoard, tmp_pat
     assert "60.5" not in (tmp_path / "board.json").read_text("utf-8")
     with pytest.raises(BadInput, match="there is no format 'txt'"):
         export_as(folder, tmp_path / "board.txt", database=database)
+    constant = b"".join(
+        b'{"id": "%s", "answer": "neutral"}\n' % id.encode() for id in here.gold["test"]
+    )
+    (tmp_path / "neutral.jsonl").write_bytes(constant)
+    enter_answers(here.board, here.store, [tmp_path / "neutral.jsonl"], EntryFacts(), now=here.now)
+    here.queue.find_flags = FlagFinder()
+    here.score()
     status = read_status(folder, database)
-    assert status["submissions"] == {"scored": 1}
+    assert status["submissions"] == {"scored": 2}
+    assert status["flags"] == {}  # a baseline may well answer one label
     assert status["disclosed"][0]["bits"] > 0
 
 

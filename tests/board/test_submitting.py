@@ -12,12 +12,14 @@ import pytest
 from starlette.testclient import TestClient
 from tests.board.conftest import BoardUnderTest, HiddenData, MakeBoard
 from tests.browser.conftest import Listening
+from typer.testing import CliRunner
 
 import nikawa as nk
 from nikawa.board.accounts import make_token, set_account_state
 from nikawa.board.app import create_app
 from nikawa.board.client import SubmitOptions, submit
 from nikawa.board.interface import OPERATIONS, openapi_document
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput
 from nikawa.serve.login import hash_password, set_person
 
@@ -185,6 +187,33 @@ def test_the_final_split_is_chosen_before_the_close(make_sqlite_board: MakeBoard
     assert programs.client.get("/api/v1/board").json()["state"] == "closed"
 
 
+def test_the_final_split_comes_first_once_it_has_results(make_sqlite_board: MakeBoard) -> None:
+    changes = {"slices = []": 'slices = ["meta.source"]', "min_items = 50": "min_items = 20"}
+    under = make_sqlite_board(changes, final=("final",), closes="2027-03-31T23:59:59+09:00")
+    programs = Programs(under)
+    under.submit(under.answers(150), under.answers(90, "final"))
+    under.score()
+    before = programs.client.get("/board.json").json()["tasks"][0]
+    assert [split["name"] for split in before["splits"]] == ["test", "final"]
+    assert "open until 2027-03-31 23:59 UTC+9" in programs.client.get("/").text
+    under.now += 400 * 86_400
+    under.queue.tick()
+    under.score()
+    programs = Programs(under)  # without the page that it has made already
+    task = programs.client.get("/board.json").json()["tasks"][0]
+    assert [split["name"] for split in task["splits"]] == ["final", "test"]
+    assert "120 items" in programs.client.get("/").text.split("<section")[0]
+    heads = {
+        split: set(
+            re.findall(
+                r"(\d+) items</span>", programs.client.get(f"/t/tides?by=source&split={split}").text
+            )
+        )
+        for split in ("test", "final")
+    }
+    assert heads == {"test": {"133", "67"}, "final": {"80", "40"}}
+
+
 # Pages
 
 
@@ -282,6 +311,8 @@ def test_an_invitation_works_once(make_sqlite_board: MakeBoard) -> None:
     )
     found = re.search(r"/sign-up\?invitation=([\w-]+)", made.text)
     assert found
+    with_link = programs.client.get(f"/sign-up?invitation={found[1]}").text
+    assert "Your invitation lets you submit at once." in with_link
     assert programs.sign_up("Ann", invitation=found[1]).status_code == 303
     assert programs.sign_up("Bob", invitation=found[1]).status_code == 403
 
@@ -337,6 +368,31 @@ def test_the_client_reports_what_the_board_refuses(
     with pytest.raises(BadInput) as problem:
         submit(listening.address, [file], token=token, options=SubmitOptions(name="x"))
     assert str(problem.value).startswith(f"{file}, line 200: ")
+
+
+def test_the_client_says_what_is_missing_or_private(
+    make_sqlite_board: MakeBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = Programs(make_sqlite_board(final=("final",), closes="2027-03-31T23:59:59+09:00"))
+    under = programs.under
+    monkeypatch.setenv("NIKAWA_BOARD_TOKEN", programs.token())
+    served = Listening(programs.app)
+    try:
+        for name, files, options in (
+            ("test", ["test"], ["--private"]),
+            ("both", ["test", "final"], []),
+        ):
+            for split in files:
+                (tmp_path / f"{split}.jsonl").write_bytes(under.answers(80 + len(files), split))
+            paths = [str(tmp_path / f"{split}.jsonl") for split in files]
+            words = ["board", "submit", served.address, *paths, "--name", name, *options]
+            done = CliRunner().invoke(build(), words)
+            assert done.exit_code == 0, done.output
+            is_private = name == "test"
+            assert ("no answers to tides:final" in done.stderr) is is_private
+            assert (f"{served.address}/s/" in done.stdout) is not is_private
+    finally:
+        served.close()
 
 
 # The document

@@ -232,7 +232,7 @@ def test_what_is_to_be_seen_later_is_not_seen_before(here: Served) -> None:
     here.now += 60 * DAY  # the board has closed
     page = here.get("/t/tides")
     assert "hidden name" in page
-    assert "closed on 2027-02-28 15:00 UTC" in page
+    assert "closed on 2027-03-01 00:00 UTC+9" in page
     here.now -= 60 * DAY
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.browser.conftest import Listening
@@ -80,12 +81,17 @@ def test_the_steps_run(
         else:
             done = CliRunner().invoke(build(), words)
         assert done.exit_code == 0, (words, done.output, done.exception)
-        if words[:2] == ["board", "new"]:
+        if words[:3] == ["board", "new", "my-board"]:
             change_settings(Path("my-board"))
     assert address
     made = json.loads(CliRunner().invoke(build(), ["board", "status", "my-board", "--json"]).stdout)
     assert made["systems"] == {"published": 2}
     assert Path("pages/index.html").is_file()
+    code = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    table: dict[str, Any] = {}
+    exec("".join(code), table)
+    assert set(table["main"]["system"]) == {"majority", "char-linear"}
+    assert "scored once" in Path("shared-task/board.toml").read_text("utf-8")
     assert Path("my-board.tar.gz").stat().st_mode & 0o777 == 0o600
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 
 from nikawa.board.views import BoardView, EntryView
 from nikawa.board.words import say
@@ -23,8 +23,8 @@ def escape_bibtex(text: str) -> str:
     return "".join(_BIBTEX.get(char, char) for char in " ".join(text.split()))
 
 
-def _when(moment: float | None) -> datetime:
-    return datetime.fromtimestamp(moment or 0.0, UTC)
+def _when(board: BoardView, moment: float | None) -> datetime:
+    return datetime.fromtimestamp(moment or 0.0, board.zone)
 
 
 def _address(board: BoardView, entry: EntryView | None) -> str:
@@ -39,7 +39,7 @@ def cite_entry(language: str, board: BoardView, entry: EntryView, name: str) -> 
         "name": name,
         "id": entry.id,
         "board": board.title,
-        "date": _when(entry.published).strftime("%Y-%m-%d"),
+        "date": _when(board, entry.published).strftime("%Y-%m-%d"),
         "address": _address(board, entry),
     }
     return say(language, "cite_entry", values).strip()
@@ -49,26 +49,27 @@ def cite_board(language: str, board: BoardView, now: float) -> str:
     """The board as a sentence."""
     values = {
         "board": board.title,
-        "date": _when(now).strftime("%Y-%m-%d"),
+        "date": _when(board, now).strftime("%Y-%m-%d"),
         "address": _address(board, None),
     }
     return say(language, "cite_whole", values).strip()
 
 
-def format_bibtex(board: BoardView, entry: EntryView | None, name: str) -> str:
-    """An entry, or the board itself, as BibTeX."""
+def format_bibtex(board: BoardView, entry: EntryView | None, name: str, now: float) -> str:
+    """An entry, or the board itself as it is now, as BibTeX."""
     key = re.sub(r"[^A-Za-z0-9-]+", "-", board.name).strip("-") or "board"
     fields = {"title": f"{{{escape_bibtex(name)}}}"}
     if entry is not None:
         key = f"{key}-{entry.id}"
         if entry.by:
             fields["author"] = f"{{{escape_bibtex(entry.by)}}}"
-        fields["year"] = str(_when(entry.published).year)
+        fields["year"] = str(_when(board, entry.published).year)
         note = f"Entry {entry.id} on the leaderboard {board.title}"
-        note += _when(entry.published).strftime(", published %Y-%m-%d")
+        note += _when(board, entry.published).strftime(", published %Y-%m-%d")
         fields["note"] = escape_bibtex(note)
     else:
-        fields["note"] = "Leaderboard"
+        fields["year"] = str(_when(board, now).year)
+        fields["note"] = _when(board, now).strftime("Leaderboard, accessed %Y-%m-%d")
     if board.address:
         fields["howpublished"] = f"\\url{{{_address(board, entry)}}}"
     lines = [f"  {field} = {{{value}}}" for field, value in fields.items()]

@@ -99,6 +99,10 @@ class SubmitReport:
     """How many more submissions to its tasks the account may make."""
     state: SubmissionState | None = None
     """The last state, if the caller waited for it."""
+    missing_finals: tuple[str, ...] = ()
+    """`TASK:SPLIT` of its tasks that the board scores after the closing date, and that this submission does not answer."""
+    is_public: bool = True
+    """Whether visitors can open the page of the system."""
 
 
 @dataclass(frozen=True)
@@ -565,6 +569,19 @@ def submit(
         is_duplicate=taken.duplicate,
         remaining=taken.remaining,
         state=state,
+        missing_finals=find_missing_finals(sent, info.tasks),
+        is_public=taken.is_public,
+    )
+
+
+def find_missing_finals(sent: Sequence[SentFile], tasks: Sequence[TaskInfo]) -> tuple[str, ...]:
+    """The final sets of the tasks of a submission that it does not answer: they could not be scored for it."""
+    answered = {(one.task, one.split) for one in sent}
+    asked = {task for task, _ in answered}
+    return tuple(
+        f"{one.task}:{one.split}"
+        for one in tasks
+        if one.role == "final" and one.task in asked and (one.task, one.split) not in answered
     )
 
 

@@ -216,9 +216,11 @@ def _group_files(paths: Sequence[Path]) -> list[_Files]:
         groups[""] = _Files(plain[0].stem, provenance, [(path, None, "") for path in plain])
     for run in find_runs(folders).require_results() if folders else ():
         key = repr((run.spec.model, run.spec.settings, run.spec.variation))
-        if key not in groups:
-            groups[key] = _Files(run.spec.model, _describe_run(run))
-        own = groups[key]
+        about = _describe_run(run)
+        own = groups.setdefault(key, _Files(run.spec.model, about))
+        trained_on = [*own.provenance["trained_on"], *about["trained_on"]]
+        own.provenance["trained_on"] = list(dict.fromkeys(trained_on))
+        own.provenance["data"] |= about["data"]
         own.provenance["runs"].append(run.path.name)
         question = run.spec.own.question if isinstance(run.spec.own, Task) else ""
         own.paths += [(run.answers_file(name), run.spec.seed, question) for name in run.sets]

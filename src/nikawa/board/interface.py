@@ -175,6 +175,8 @@ class SubmissionTaken(Answer, frozen=True, kw_only=True):
     """Whether it was sent before under the same key; nothing was counted a second time."""
     remaining: tuple[Remaining, ...]
     """Of the tasks of this submission."""
+    is_public: bool = True
+    """Whether its system is on the board, or only its account sees it."""
 
 
 class ScoreLine(Answer, frozen=True, kw_only=True):

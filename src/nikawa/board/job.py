@@ -48,15 +48,18 @@ OWNER = "owner"
 ADDRESS = "address"
 """The key under which the store keeps where the server was last started."""
 
+SMALL_TEST = 500
+"""Items of a test under which a new board warns."""
+
 ABOUT = {
-    "en": "# {title}\n\nThe test labels of this benchmark are hidden. Send the answers of your system; the board scores them.\n\n"
+    "en": "The test labels of this benchmark are hidden. Send the answers of your system; the board scores them.\n\n"
     "## Rules\n\n1. Do not label the test items yourself, and do not tune on them.\n2. Name all training data.\n"
     "3. Describe your system so that others can understand what it does.\n",
-    "ja": "# {title}\n\nこのベンチマークのテストの正解は公開されていません。システムの解答を提出すると、採点結果がリーダーボードに載ります。\n\n"
+    "ja": "このベンチマークのテストの正解は公開されていません。システムの解答を提出すると、採点結果がリーダーボードに載ります。\n\n"
     "## 参加の決まり\n\n1. テスト問題に自分で正解を付けたり、テスト問題に合わせて調整したりしないでください。\n"
     "2. 学習に使ったデータはすべて書いてください。\n3. どのようなシステムかがほかの人にも分かるように説明してください。\n",
-    "ko": "# {title}\n\n이 벤치마크의 평가용 정답은 공개하지 않습니다. 시스템의 답을 제출하면 채점 결과가 리더보드에 올라갑니다.\n\n"
-    "## 참가 규칙\n\n1. 평가 문항에 직접 정답을 달거나 평가 문항에 맞추어 조정하지 마세요.\n"
+    "ko": "이 벤치마크의 테스트 정답은 공개하지 않습니다. 시스템의 답을 제출하면 채점 결과가 리더보드에 올라갑니다.\n\n"
+    "## 참가 규칙\n\n1. 테스트 문항에 직접 정답을 달거나 테스트 문항에 맞추어 조정하지 마세요.\n"
     "2. 학습에 쓴 데이터를 모두 밝혀 주세요.\n3. 어떤 시스템인지 다른 사람도 알 수 있게 설명해 주세요.\n",
 }
 """What the page about a new board says, to be edited."""
@@ -128,8 +131,7 @@ def create_board(
     with private_files(), atomic_folder(folder) as made:
         (made / SETTINGS).write_text(text if change is None else change(text), "utf-8")
         for language, about in ABOUT.items():
-            words = about.format(title=new.title or new.name or folder.name)
-            (made / f"about.{language}.md").write_text(words, "utf-8")
+            (made / f"about.{language}.md").write_text(about, "utf-8")
         for name in (DATASETS, SCORER, f"{SCORER}/{KEYS}", SUBMISSIONS):
             (made / name).mkdir(mode=0o700)
         for part in parts:
@@ -154,7 +156,7 @@ def create_board(
         items=sum(len(board.examples(one.task, one.split)) for one in board.sets),
         owner=OWNER,
         password=password,
-        notes=(*notes, *_note_shared_items(board)),
+        notes=(*notes, *_note_small_tests(board), *_note_shared_items(board)),
     )
 
 
@@ -222,7 +224,6 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
         ]
         parts.append(_Part(folder, _choose_name(folder, parts), keys, tuple(chosen)))
         custom_tasks(str(folder))
-        notes += _note_items(folder, hidden)
     for name in asked:
         if name not in known:
             raise unknown("hidden split", name, known)
@@ -241,16 +242,19 @@ def _choose_name(folder: Path, parts: Sequence[_Part]) -> str:
     return name
 
 
-def _note_items(folder: Path, splits: Sequence[str]) -> Iterator[str]:
-    """A warning about tests so small that every score says much about the labels."""
-    dataset = load(str(folder), hidden=True)
-    for split in splits:
-        n = len(dataset.splits[split])
-        if n < 500:
-            yield (
-                f"{folder.name}:{split} has {n:,} items; scores of so small a test are coarse, and a few submissions say much about its"
-                " labels (docs/board-trust.md)"
-            )
+def _note_small_tests(board: Board) -> Iterator[str]:
+    """A warning about public tests so small that every score says much about the labels; a final one is scored once."""
+    sizes = {
+        f"{one.task}:{one.split}": len(board.examples(one.task, one.split))
+        for one in board.sets
+        if one.role == "public"
+    }
+    small = [f"{name} ({count:,} items)" for name, count in sizes.items() if count < SMALL_TEST]
+    if small:
+        yield (
+            f"small tests: {list_names(small)}; their scores are coarse, and a few submissions say much about the labels"
+            " (docs/board-trust.md)"
+        )
 
 
 def _note_shared_items(board: Board) -> Iterator[str]:
@@ -417,7 +421,10 @@ def count_all(db: Connection, board: Board, folder: Path) -> dict[str, Any]:
         "submissions": count("SELECT state, COUNT(*) FROM submissions GROUP BY state"),
         "systems": count("SELECT state, COUNT(*) FROM systems GROUP BY state"),
         "accounts": count("SELECT state, COUNT(*) FROM accounts GROUP BY state"),
-        "flags": count("SELECT kind, COUNT(*) FROM flags WHERE resolved_at IS NULL GROUP BY kind"),
+        "flags": count(
+            "SELECT f.kind, COUNT(DISTINCT f.submission) FROM flags f JOIN submissions s ON s.id = f.submission"
+            " WHERE f.resolved_at IS NULL AND s.account IS NOT NULL GROUP BY f.kind"
+        ),  # of each kind one a submission, as on the dashboard; a baseline may well answer one label
         "latest": [
             {
                 "submission": one.id,
@@ -425,7 +432,7 @@ def count_all(db: Connection, board: Board, folder: Path) -> dict[str, Any]:
                 "received": format_moment(one.received),
                 "state": one.state,
                 "problem": one.problem,
-                "flags": sorted({flag.kind for flag in one.flags}),
+                "flags": sorted({flag.kind for flag in one.flags if one.account}),
             }
             for one in latest
         ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from importlib.resources import files
 from math import isnan
@@ -13,7 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from nikawa.board.citation import cite_board, cite_entry, format_bibtex
 from nikawa.board.links import Links
@@ -56,7 +56,8 @@ from nikawa.version import __version__
 
 PAGES = Path(str(files("nikawa.board") / "pages"))
 MAX_DIGITS = 2
-MINUTE = "%Y-%m-%d %H:%M UTC"
+MAX_SHORT_CHARS = 16
+"""Of values in a provenance that share a line."""
 MAX_SLICES_DRAWN = 60
 """Slices of a system's plot; the table has all."""
 
@@ -141,7 +142,7 @@ def render_task(
         ],
         history_is_cut=bool(points) and has_points_off_axis(points, table.columns[0].metric),
         history_has_intervals=any(point.score.low is not None for point in points),
-        embed_code=f'<iframe src="{src}" title="{page.board.title}" width="100%" height="420" loading="lazy"></iframe>'
+        embed_code=f'<iframe src="{src}" title="{escape(page.board.title)}" width="100%" height="420" loading="lazy"></iframe>'
         if src and board.address
         else "",
     )
@@ -221,12 +222,12 @@ def render_system(page: PageContext, entry: EntryView) -> str:
                     rank = entry.rank(task.name, split.name) if is_main else None
                     results.append((score, rank))
             if drawn := _draw_slices(page, entry, task, split):
-                slices.append((task, *drawn))
+                slices.append(drawn)
     facts = [
         (page.t["parameters"], entry.parameters),
         (page.t["training_data"], entry.training_data),
         (page.t["licence"], entry.licence),
-        (page.t["provenance"], format_provenance(entry.provenance)),
+        (page.t["provenance"], "\n".join(list_provenance(entry.provenance))),
         (page.t["identifier"], entry.id),
     ]
     others = [one for one in _list_comparable(board) if one.id != entry.id]
@@ -238,12 +239,13 @@ def render_system(page: PageContext, entry: EntryView) -> str:
         description=Markup(render_markdown(entry.description)),  # noqa: S704  (escapes)
         results=results,
         has_ranks=any(rank is not None for _, rank in results),
+        has_seeds=any(score.seeds for score, _ in results),
         slices=slices,
         facts=[(name, words) for name, words in facts if words],
         others=others,
         canonical=_canonical(page, f"/s/{entry.id}"),
         citation=cite_entry(page.language, board, entry, page.name(entry)),
-        bibtex=format_bibtex(board, entry, page.name(entry)),
+        bibtex=format_bibtex(board, entry, page.name(entry), page.now),
     )
 
 
@@ -283,7 +285,7 @@ def render_about(page: PageContext) -> str:
         rules=list(_list_rules(page)),
         canonical=_canonical(page, "/about"),
         citation=cite_board(page.language, board, page.now),
-        bibtex=format_bibtex(board, None, board.title),
+        bibtex=format_bibtex(board, None, board.title, page.now),
     )
 
 
@@ -296,10 +298,10 @@ def _list_rules(page: PageContext) -> Iterable[tuple[str, str]]:
     board, t = page.board, page.t
     dates = []
     if board.opens is not None:
-        dates.append(page.say("opens_on", date=format_minute(board.opens)))
+        dates.append(page.say("opens_on", date=format_minute(board.opens, board.zone)))
     if board.closes is not None:
         key = "closed_on" if board.phase == "closed" else "open_until"
-        dates.append(page.say(key, date=format_minute(board.closes)))
+        dates.append(page.say(key, date=format_minute(board.closes, board.zone)))
     yield t["rule_dates"], " · ".join(dates) or t["open"]
     if board.who:
         yield t["rule_who"], t[f"who_{board.who}"]
@@ -313,7 +315,7 @@ def _list_rules(page: PageContext) -> Iterable[tuple[str, str]]:
     yield t["rule_scores"], t["rule_exact"] if board.rule == "exact" else t[f"explain_{board.rule}"]
     yield t["rule_ranks"], t["explain_rank"]
     if board.reveals is not None:
-        yield t["rule_names"], page.say("names_text", date=format_minute(board.reveals))
+        yield t["rule_names"], page.say("names_text", date=format_minute(board.reveals, board.zone))
     else:
         yield t["rule_names"], t["names_text_never"]
 
@@ -340,7 +342,7 @@ def _list_points(page: PageContext, table: TableView) -> list[HistoryPoint]:
         at = score.scored or row.entry.published or page.now
         name = page.name(row.entry)
         interval = f" ({format_interval(score, MAX_DIGITS)})" if score.low is not None else ""
-        note = f"{name}, {format_day(at)}: {format_number(score, MAX_DIGITS)}{interval}"
+        note = f"{name}, {format_day(at, page.board.zone)}: {format_number(score, MAX_DIGITS)}{interval}"
         points.append(HistoryPoint(name, row.entry.kind, at, score, note))
     return points
 
@@ -355,8 +357,8 @@ def _draw_history(page: PageContext, table: TableView, points: list[HistoryPoint
     summary = page.say(
         "history_summary",
         count=len(systems),
-        first=format_day(min(times)),
-        last=format_day(max(times)),
+        first=format_day(min(times), page.board.zone),
+        last=format_day(max(times), page.board.zone),
         low=format_number(records[0].score, MAX_DIGITS),
         high=format_number(records[-1].score, MAX_DIGITS),
     )
@@ -369,8 +371,8 @@ def _draw_history(page: PageContext, table: TableView, points: list[HistoryPoint
 
 def _draw_slices(
     page: PageContext, entry: EntryView, task: TaskView, split: SplitView
-) -> tuple[Markup, list[ScoreView]] | None:
-    """The main metric in each slice that has a value, as a plot and as rows."""
+) -> tuple[str, Markup, list[ScoreView]] | None:
+    """The main metric in each slice that has a value: title, plot and rows."""
     metric = task.metrics[0]
     whole = entry.score(task.name, split.name, metric.name)
     rows, plotted = [], []
@@ -393,13 +395,14 @@ def _draw_slices(
     if whole is not None and whole.value is not None:
         rows.insert(0, whole)
         rule = in_percent(whole, whole.value)
-    title = page.say("slices_of", task=task.name, metric=metric.name)
+    name = f"{task.name}, {split.name}" if len(task.splits) > 1 else task.name
+    title = page.say("slices_of", task=name, metric=metric.name)
     high = 100.0 * metric.high if metric.high <= 1 else metric.high
     low = 100.0 * metric.low if metric.high <= 1 else metric.low
     picture = draw_dots(
         plotted[:MAX_SLICES_DRAWN], title, (low, high), rule=rule, tallest=SHEET_HEIGHT
     )
-    return Markup(picture), rows  # noqa: S704  (draw_dots escapes)
+    return title, Markup(picture), rows  # noqa: S704  (draw_dots escapes)
 
 
 # Numbers and dates
@@ -444,7 +447,11 @@ def format_signed(value: float, digits: int) -> str:
 def format_number(score: ScoreView, digits: int) -> str:
     """The value of a score as pages show it."""
     value = in_percent(score, score.value)
-    return "" if value is None else f"{value:.{digits}f}"
+    return "" if value is None else _with_minus(value, digits)
+
+
+def _with_minus(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def format_deviation(score: ScoreView, digits: int) -> str:
@@ -459,7 +466,7 @@ def format_interval(score: ScoreView, digits: int) -> str:
     if low is None or high is None:
         return ""
     dash = " – " if low < 0 else "–"
-    return f"{low:.{digits}f}{dash}{high:.{digits}f}"
+    return f"{_with_minus(low, digits)}{dash}{_with_minus(high, digits)}"
 
 
 def format_count(number: int | float) -> str:
@@ -467,14 +474,37 @@ def format_count(number: int | float) -> str:
     return f"{number:,.0f}"
 
 
-def format_day(moment: float | None) -> str:
-    """The day of a moment (UTC)."""
-    return "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
+def format_day(moment: float | None, zone: tzinfo | None = UTC) -> str:
+    """The day of a moment."""
+    return "" if moment is None else datetime.fromtimestamp(moment, zone).strftime("%Y-%m-%d")
 
 
-def format_minute(moment: float | None) -> str:
-    """A moment to the minute (UTC)."""
-    return "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime(MINUTE)
+def format_minute(moment: float | None, zone: tzinfo | None = UTC) -> str:
+    """A moment to the minute, with its zone.
+
+    >>> format_minute(0.0), format_minute(0.0, datetime.fromisoformat("1970-01-01T09:00+09:00").tzinfo)
+    ('1970-01-01 00:00 UTC', '1970-01-01 09:00 UTC+9')
+    """
+    if moment is None:
+        return ""
+    there = datetime.fromtimestamp(moment, zone)
+    sign, hours, minutes = (
+        there.strftime("%z")[:1],
+        there.strftime("%z")[1:3],
+        there.strftime("%z")[3:],
+    )
+    name = f"UTC{sign}{int(hours)}" + (f":{minutes}" if int(minutes) else "")
+    return f"{there:%Y-%m-%d %H:%M} {name if there.utcoffset() else 'UTC'}"
+
+
+@pass_context
+def _day(context: Context, moment: float | None) -> str:
+    return format_day(moment, context["board"].zone)
+
+
+@pass_context
+def _minute(context: Context, moment: float | None) -> str:
+    return format_minute(moment, context["board"].zone)
 
 
 def format_iso(moment: float) -> str:
@@ -489,15 +519,45 @@ def format_seeds(seeds: Sequence[int]) -> str:
     return f"{len(seeds)} ({', '.join(map(str, seeds))})" if len(seeds) <= 5 else str(len(seeds))
 
 
-def format_provenance(provenance: Mapping[str, Any]) -> str:
-    """Where an entry of the owner came from, on one line."""
-    parts = []
+PROVENANCE_WORDS = {"entered_with": "entered with", "trained_on": "trained on"}
+"""Names in a provenance that are two words; all others are shown as they are."""
+
+
+def list_provenance(provenance: Mapping[str, Any]) -> list[str]:
+    """Where an entry of the owner came from: a line per fact, and one per file or dataset.
+
+    >>> list_provenance({"model": "majority", "seeds": [0, 1], "files": {"a.jsonl": "sha256:" + 16 * "0"}})
+    ['model: majority', 'seeds: 0, 1', 'files: a.jsonl sha256:0000000000000000']
+    """
+    lines = []
     for key, value in provenance.items():
         if value in (None, "", [], {}):
             continue
-        words = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        parts.append(f"{key.replace('_', ' ')}: {words}")
-    return "; ".join(parts)
+        name = PROVENANCE_WORDS.get(key, key)
+        if isinstance(value, Mapping) and _has_digests(value):
+            lines += [f"{name}: {part} {_in_words(one)}" for part, one in value.items()]
+        else:
+            lines.append(f"{name}: {_in_words(value)}")
+    return lines
+
+
+def _has_digests(value: Mapping[str, Any]) -> bool:
+    """Whether the values are digests, too long for several on a line."""
+    return all(isinstance(one, str) and len(one) > MAX_SHORT_CHARS for one in value.values())
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        parts = (f"{PROVENANCE_WORDS.get(k, k)} {_in_words(v)}" for k, v in value.items())
+        return ", ".join(parts)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_in_words, value))
+    return str(value)
+
+
+def format_provenance(provenance: Mapping[str, Any]) -> str:
+    """Where an entry of the owner came from, on one line."""
+    return "; ".join(list_provenance(provenance))
 
 
 def shorten_end(words: str, most: int) -> str:
@@ -568,8 +628,8 @@ def environment() -> Environment:
         deviation=format_deviation,
         interval=format_interval,
         thousands=format_count,
-        day=format_day,
-        minute=format_minute,
+        day=_day,
+        minute=_minute,
         iso=format_iso,
         seeds=format_seeds,
         short=shorten_end,

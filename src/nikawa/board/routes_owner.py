@@ -19,6 +19,7 @@ from nikawa.board.owner_views import (
 from nikawa.board.rendering import format_minute
 from nikawa.board.settings import SETTINGS
 from nikawa.board.store import list_accounts, sum_disclosures
+from nikawa.board.views import find_zone
 from nikawa.board.wire import HelperFailed, HelperGone
 from nikawa.board.words import owner_messages
 from nikawa.serve.errors import Refused
@@ -136,7 +137,7 @@ class OwnerRoutes:
             "settings_file": str(board.folder / SETTINGS),
             "audit": await self.site.read(read_audit) if is_owner else [],
             "audit_open": False,
-            "date": format_minute,
+            "date": self._format_date,
         }
         return self.site.page("owner/dashboard.html", language, **context)
 
@@ -162,6 +163,9 @@ class OwnerRoutes:
                 rows.append(_describe_leak(leak, starts[place], names, shown[place] == 1))
         return rows
 
+    def _format_date(self, moment: float | None) -> str:
+        return format_minute(moment, find_zone(self.board.settings.dates.utc_offset))
+
     def _describe_closing(self, words: Mapping[str, str], finals: tuple[int, int, int]) -> Any:
         closes = self.board.settings.dates.closes_at
         has_final = any(one.role == "final" for one in self.board.sets)
@@ -170,7 +174,7 @@ class OwnerRoutes:
             yield words["closing_none"]
             return
         if find_phase(self.board, self.site.clock()) != "closed":
-            yield fill_message(words, "closing_before", {"date": format_minute(closes)})
+            yield fill_message(words, "closing_before", {"date": self._format_date(closes)})
             key = "closing_final" if has_final else "closing_nofinal"
             yield fill_message(words, key, {"chosen": chosen, "all": every})
         elif has_final:

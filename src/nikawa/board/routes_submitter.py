@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
@@ -72,6 +73,7 @@ from nikawa.board.submissions import (
     drop_file,
     receive_file,
 )
+from nikawa.board.views import find_zone
 from nikawa.board.words import account_messages
 from nikawa.errors import BadInput
 from nikawa.serve.audit import add_audit
@@ -397,6 +399,7 @@ class SubmitterRoutes:
             systems=[one for one in systems[::-1] if one.state != "withdrawn"],
             tasks=list(dict.fromkeys(one.task for one in tasks)),
             splits=sorted({one.split for one in tasks}),
+            finals=[{"task": one.task, "split": one.split} for one in tasks if one.role == "final"],
             limits=limits,
             megabytes=f"{limits.max_bytes / 1e6:g}",
             remaining=await self.site.read(list_remaining, self.board, account.id, now),
@@ -404,7 +407,7 @@ class SubmitterRoutes:
             phase=find_phase(self.board, now),
             may_submit=account.state == "active" and find_phase(self.board, now) == "open",
             phase_text=self._describe_phase(request),
-            reveals=format_minute(self.board.settings.dates.reveals_at),
+            reveals=self._format_date(self.board.settings.dates.reveals_at),
             address=self.site.address,
         )
 
@@ -415,16 +418,22 @@ class SubmitterRoutes:
             raise problem
         return RedirectResponse(f"/log-in?next={to}", 303)
 
+    def _format_date(self, moment: float | str | None) -> str:
+        """A moment, in seconds or as the interface has it, to the minute, in the zone of the board."""
+        if isinstance(moment, str):
+            moment = datetime.fromisoformat(moment).timestamp()
+        return format_minute(moment, find_zone(self.board.settings.dates.utc_offset))
+
     def _describe_phase(self, request: Request) -> str:
         """Until when submissions are taken; empty for a board without dates."""
         words = account_messages(self.site.request_language(request))
         dates, phase = self.board.settings.dates, find_phase(self.board, self.site.clock())
         if phase == "upcoming":
-            return fill_message(words, "opens", {"date": format_minute(dates.opens_at)})
+            return fill_message(words, "opens", {"date": self._format_date(dates.opens_at)})
         key = "has_closed" if phase == "closed" else "closes"
         if dates.closes_at is None:
             return ""
-        return fill_message(words, key, {"date": format_minute(dates.closes_at)})
+        return fill_message(words, key, {"date": self._format_date(dates.closes_at)})
 
     async def me_page(self, request: Request) -> Response:
         """My systems."""
@@ -496,9 +505,9 @@ class SubmitterRoutes:
             release_text=fill_message(
                 words, "submitted_wait", {"minutes": describe_seconds(words, seconds)}
             ),
-            reveals=format_minute(board.settings.dates.reveals_at),
+            reveals=self._format_date(board.settings.dates.reveals_at),
             min_password=MIN_PASSWORD_CHARS,
-            date=_format_date,
+            date=self._format_date,
             score_text=format_score,
         )
 
@@ -847,6 +856,7 @@ def take_submission(
         system=accepted.submission.system,
         duplicate=accepted.is_duplicate,
         remaining=list_remaining(db, site.board, account.id, now, tasks),
+        is_public=system.state == "published",
     )
 
 
@@ -882,15 +892,6 @@ def describe_seconds(words: Mapping[str, str], seconds: float) -> str:
         if seconds >= size and seconds % size == 0:
             return fill_message(words, f"unit_{unit}", {"count": f"{seconds / size:g}"})
     return fill_message(words, "unit_seconds", {"count": f"{seconds:g}"})
-
-
-def _format_date(moment: float | str) -> str:
-    """A moment, in seconds or as the interface has it, to the minute."""
-    if isinstance(moment, str):
-        from datetime import datetime
-
-        moment = datetime.fromisoformat(moment).timestamp()
-    return format_minute(moment)
 
 
 def _list_warnings(words: Mapping[str, str], upload: Any) -> list[str]:

@@ -47,6 +47,13 @@ class Dates(SettingsTable, frozen=True):
         """When names are shown; None: never."""
         return parse_date(self.reveal_names) or self.closes_at
 
+    @property
+    def utc_offset(self) -> int:
+        """The zone of the dates in minutes east of UTC, in which pages show moments; 0 where there is no date."""
+        text = self.closes or self.opens or self.reveal_names
+        offset = datetime.fromisoformat(text).utcoffset() if text else None
+        return 0 if offset is None else round(offset.total_seconds() / 60)
+
 
 class Submissions(SettingsTable, frozen=True):
     """Who may submit, and how much."""

@@ -303,6 +303,7 @@ class Site(ServedSite):
                 title=self.board.settings.title,
                 name=self.board.settings.name,
                 language=self.board.settings.language,
+                utc_offset=self.board.settings.dates.utc_offset,
             ),
             "language": language,
             "links": ServerLinks(self.static.base),

@@ -95,6 +95,10 @@ def read_snapshot(
         is_current = current.get((submission.system, *place)) == score.submission
         if is_current and systems[submission.system].state == "published":
             scores[submission.system].append(_view_score(score, submission))
+    described = _with_results(tasks, shown)
+    slices = {(task.name, one.where) for task in described for one in task.slices}
+    for own in scores.values():  # a slice without any value is in no table
+        own[:] = [one for one in own if not one.where or (one.task, one.where) in slices]
     ranks = _rank_all(board, db, now, current, scores, systems)
     names = {account.id: account.name for account in list_accounts(db)}
     entries = [
@@ -116,12 +120,13 @@ def read_snapshot(
         opens=dates.opens_at,
         closes=dates.closes_at,
         reveals=dates.reveals_at,
+        utc_offset=dates.utc_offset,
         phase=_phase(dates.opens_at, dates.closes_at, now),
         rule=settings.shown.rule,
         who=settings.submissions.who,
         per_day=settings.submissions.per_day or None,
         in_all=settings.submissions.in_all or None,
-        tasks=_with_slices(tasks, shown),
+        tasks=described,
         entries=tuple(entries),
     )
     return view, current
@@ -284,18 +289,25 @@ def _stated(words: str) -> str:
     return "" if words == UNSAID else words
 
 
-def _with_slices(tasks: tuple[TaskView, ...], shown: list[ShownScore]) -> tuple[TaskView, ...]:
-    """The tasks with the slices that anybody has a value of, the largest first."""
+def _with_results(tasks: tuple[TaskView, ...], shown: list[ShownScore]) -> tuple[TaskView, ...]:
+    """The tasks with the slices that anybody has a value of, the largest first, and a final split first once it has results."""
     slices: dict[str, dict[str, int]] = {}
+    scored: set[tuple[str, str]] = set()
     for score in shown:
-        if score.where and score.value is not None:
-            slices.setdefault(score.task, {})[score.where] = score.n or 0
+        if score.value is None:
+            continue
+        scored.add((score.task, score.split))
+        if score.where:
+            own = slices.setdefault(score.task, {})
+            own[score.where] = max(own.get(score.where, 0), score.n or 0)
     views = []
     for task in tasks:
-        own = sorted(slices.get(task.name, {}).items(), key=lambda one: (-one[1], one[0]))
+        ordered = sorted(slices.get(task.name, {}).items(), key=lambda one: (-one[1], one[0]))
         parts = []
-        for where, items in own:
+        for where, items in ordered:
             by, _, value = where.partition("=")
             parts.append(SliceView(where=where, by=by, value=value, items=items))
-        views.append(replace(task, slices=tuple(parts)))
+        is_late = {s.name: s.role == "final" and (task.name, s.name) in scored for s in task.splits}
+        splits = sorted(task.splits, key=lambda split: not is_late[split.name])
+        views.append(replace(task, slices=tuple(parts), splits=tuple(splits)))
     return tuple(views)

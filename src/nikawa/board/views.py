@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta, timezone
 from math import isnan
 from typing import Any, Literal, cast
 
@@ -67,6 +68,7 @@ class TaskView(Record, frozen=True, kw_only=True):
     metrics: tuple[MetricView, ...]
     """The main metric comes first."""
     splits: tuple[SplitView, ...]
+    """The one that the overview shows comes first: a final split as soon as it has results, else a public one."""
     slices: tuple[SliceView, ...] = ()
 
     def metric(self, name: str) -> MetricView:
@@ -178,6 +180,8 @@ class BoardView(Record, frozen=True, kw_only=True):
     closes: float | None = None
     reveals: float | None = None
     """When the names of anonymous systems are shown."""
+    utc_offset: int = 0
+    """The zone in which pages show moments, in minutes east of UTC: that of the dates in board.toml."""
     phase: Literal["before", "open", "closed"] = "open"
     rule: str = ""
     """How scores are shown: `ladder`, `rounded` or `exact`."""
@@ -186,6 +190,11 @@ class BoardView(Record, frozen=True, kw_only=True):
     in_all: int | None = None
     tasks: tuple[TaskView, ...] = ()
     entries: tuple[EntryView, ...] = ()
+
+    @property
+    def zone(self) -> timezone:
+        """The zone in which pages show moments."""
+        return find_zone(self.utc_offset)
 
     def task(self, name: str) -> TaskView | None:
         """A task by its name."""
@@ -259,6 +268,11 @@ class OverviewRow(Record, frozen=True, kw_only=True):
 
 SORTS = ("rank", "name", "parameters", "date")
 """What a table can be sorted by, in addition to its metrics."""
+
+
+def find_zone(utc_offset: int) -> timezone:
+    """A zone by its minutes east of UTC."""
+    return timezone(timedelta(minutes=utc_offset))
 
 
 def describe_metrics(names: Iterable[str]) -> tuple[MetricView, ...]:
@@ -364,6 +378,7 @@ def make_table(
     """
     columns = list_columns(task, by)
     rows = []
+    sizes: dict[str, int] = {}
     for entry in board.shown:
         scores = tuple(
             entry.score(task.name, split.name, column.metric.name, column.where)
@@ -371,8 +386,12 @@ def make_table(
         )
         if all(score is None for score in scores):
             continue
+        sizes |= {score.where: score.n for score in scores if score and score.where and score.n}
         rank = entry.rank(task.name, split.name)
         rows.append(RowView(entry=entry, rank=rank.rank if rank else None, scores=scores))
+    columns = tuple(
+        replace(column, items=sizes.get(column.where, column.items)) for column in columns
+    )
     chosen = sort if sort in (*(column.key for column in columns), *SORTS) else columns[0].key
     rows = sort_rows(rows, columns, columns[0].key, "best")
     rows = [replace(row, place=place) for place, row in enumerate(rows)]
@@ -418,7 +437,7 @@ def sort_key(row: RowView, columns: Sequence[ColumnView], sort: str) -> tuple[fl
 
 
 def make_overview(board: BoardView) -> list[OverviewRow]:
-    """A row per system with its main score on each task's first split; the best mean first, then incomplete rows."""
+    """A row per system with its main score on each task's first split; the best mean first, then the rows that miss the fewest values."""
     rows = []
     for entry in board.shown:
         cells = []
@@ -428,8 +447,17 @@ def make_overview(board: BoardView) -> list[OverviewRow]:
             cells.append((score, entry.rank(task.name, split)))
         if any(score is not None for score, _ in cells):
             rows.append(OverviewRow(entry=entry, cells=tuple(cells), mean=_mean(cells)))
-    rows.sort(key=lambda row: (row.mean is None, -(row.mean or 0.0)))
+    rows.sort(key=_place_in_overview)
     return [replace(row, place=place) for place, row in enumerate(rows)]
+
+
+def _place_in_overview(row: OverviewRow) -> tuple[int, float]:
+    """How many tasks have no value, then the mean of those that have one."""
+    values = [score.value for score, _ in row.cells if score and score.value is not None]
+    if row.mean is not None:
+        return (0, -row.mean)
+    mean = sum(values) / len(values) if values else 0.0
+    return (1 + len(row.cells) - len(values), -mean)
 
 
 def sort_overview(

@@ -670,9 +670,16 @@ def show_submission(report: SubmitReport) -> None:
         ]
         if words:
             echo(f"Submissions left to {left.task}: {', '.join(words)}")
+    if report.missing_finals:
+        names = ", ".join(report.missing_finals)
+        echo(
+            f"It has no answers to {names}: after the closing date it cannot be scored on that",
+            err=True,
+        )
     state = report.state
     if state is None:
-        echo(f"See {report.address} and {report.own_address}")
+        pages = [report.address] * report.is_public + [report.own_address]
+        echo(f"See {' and '.join(pages)}")
         return
     if state.state == "failed":
         echo(f"It could not be scored: {state.message}")
@@ -692,7 +699,10 @@ def show_submission(report: SubmitReport) -> None:
             if not one.where
         ]
         print_table(("task", "split", "metric", "score", "95% interval", "sd"), rows)
-        echo(f"Its page: {report.address}")
+        if report.is_public:
+            echo(f"Its page: {report.address}")
+        else:
+            echo(f"Only you see it; publish it at {report.own_address}")
 
 
 REASONS = {

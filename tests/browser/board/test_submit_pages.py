@@ -232,7 +232,9 @@ def test_seeds_become_one_submission_with_a_result(served: Served) -> None:
     page = served.enter("Cho", "/submit")
     seeds = [(f"seed{n}.jsonl", served.under.answers(118 + n, seed=n)) for n in range(3)]
     add_files(page, *seeds)
+    assert "no answers to the final test (tides:final)" in page.inner_text("#missing")
     drop_file(page, "final.jsonl", served.under.answers(70, "final").decode())
+    assert page.locator("#missing").is_hidden()
     assert page.locator("#files tr.fine").count() == 4
     assert "with 3 seeds" in page.inner_text("#summary")
     page.fill("#name", "Model C")

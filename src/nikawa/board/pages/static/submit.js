@@ -3,6 +3,7 @@ const form = document.getElementById("submission");
 const words = JSON.parse(form.dataset.words);
 const csrf = form.dataset.csrf;
 const max = { bytes: Number(form.dataset.maxBytes), seeds: Number(form.dataset.maxSeeds) };
+const finals = JSON.parse(form.dataset.finals); // the sets that are scored once, after the board closes
 const byId = (name) => document.getElementById(name);
 const plain = new Intl.NumberFormat(document.documentElement.lang);
 const files = []; // {file, row, state: "waiting" | "checking" | "fine" | "wrong", reply}
@@ -122,6 +123,9 @@ function summarise() {
   if (count("wrong")) text = say("wrong_left");
   if (count("waiting") + count("checking")) text = say("busy");
   byId("summary").textContent = text;
+  const missing = finals.filter(({ task, split }) => !seeds[`${task}:${split}`] && parts.length && Object.keys(seeds).some((place) => place.startsWith(`${task}:`)));
+  byId("missing").textContent = missing.length ? say("no_final", { parts: missing.map(({ task, split }) => `${task}:${split}`).join(say("comma")) }) : "";
+  byId("missing").hidden = !missing.length;
   byId("send").disabled = !parts.length || crowded || count("wrong") + count("waiting") + count("checking") > 0;
   byId("table").hidden = !files.length;
 }
