@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +22,7 @@ from nikawa.runs.errands import RunErrand, RunWork, read_travelled_data
 from nikawa.runs.job import RunOptions, RunReport, run
 from nikawa.runs.plan import plan_runs
 from nikawa.runs.request import RunRequest
-from nikawa.runs.work import RunPlace
+from nikawa.runs.work import RunJob, RunPlace
 
 Files = Callable[[Path], dict[str, bytes]]
 
@@ -157,6 +159,21 @@ def test_a_run_that_fails_says_what_a_local_one_says(
     assert there.problems == here.problems
     assert "broken.jsonl" in there.problems[0].problem
     assert not list((desk / "runs").glob("mine*"))
+
+
+def test_the_full_disk_of_a_node_is_not_taken_for_the_own_one(
+    desk: Path, nodes: Callable[..., tuple[RunReport, Node]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIKAWA_NODE_DIR", str(desk.parent / "node-0"))
+
+    def fill(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(Path.cwd() / "predictions"))
+
+    monkeypatch.setattr(RunJob, "answer", fill)
+    there, _ = nodes(RunRequest(("mine",), ("majority",)), "runs")
+    assert "node-0: the node " in there.problems[0].problem
+    assert "cannot write there: its disk is full; make room" in there.problems[0].problem
+    assert "runs/mine" not in there.problems[0].problem
 
 
 def test_what_a_node_sent_before_it_was_lost_is_forgotten(

@@ -7,10 +7,13 @@ not at all. Where it was on the sender does not matter.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -136,20 +139,46 @@ def node_folder() -> Path:
     """
     usual = Path(tempfile.gettempdir()) / f"nikawa-node-{os.getuid()}"
     folder = Path(os.environ.get(NODE_VARIABLE) or usual)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with explain_disk(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         cure = f"set {NODE_VARIABLE} to a folder of your own on each node"
         raise BadInput("the folder of this node belongs to another user", file=folder, cure=cure)
     return folder
 
 
+@contextmanager
+def explain_disk(folder: Path) -> Iterator[None]:
+    """Raise BadInput where this machine cannot write below its folder, such as on a full disk."""
+    try:
+        yield
+    except OSError as problem:
+        raise disk_error(folder, problem.strerror or str(problem)) from None
+
+
+def disk_error(folder: Path, problem: str) -> BadInput:
+    """The error of a machine that cannot write below its folder. It names the machine: the user is at another one."""
+    what = f"the node {socket.gethostname()} cannot write there: {problem}"
+    cure = f"make room, or set {NODE_VARIABLE} to another folder where Ray is started on that node"
+    return BadInput(what, file=folder, cure=cure)
+
+
+def is_disk_full(problem: str) -> bool:
+    """Whether a message says that there is no room left on a disk."""
+    return any(os.strerror(number) in problem for number in (errno.ENOSPC, errno.EDQUOT))
+
+
 def fetch_content(sent: SentContent, folder: Path, get: GetBlock) -> tuple[Path, int]:
     """Where a content is below the folder of this machine, and the bytes that were fetched for it: 0 if it was there.
 
     Several processes may ask for it at the same time: one fetches it, the others wait.
-    Raises BadInput where other bytes arrive than were sent.
+    Raises BadInput where other bytes arrive than were sent, and where they cannot be written.
     """
-    cache = folder / "contents"
+    with explain_disk(folder):
+        return _fetch(sent, folder / "contents", get)
+
+
+def _fetch(sent: SentContent, cache: Path, get: GetBlock) -> tuple[Path, int]:
     cache.mkdir(mode=0o700, exist_ok=True)
     home = cache / sent.digest
     path = home / sent.name
@@ -162,7 +191,11 @@ def fetch_content(sent: SentContent, folder: Path, get: GetBlock) -> tuple[Path,
                 return path, 0
             unfinished = cache / f"{sent.digest}.part"
             shutil.rmtree(unfinished, ignore_errors=True)
-            size = write_content(sent, unfinished, get)
+            try:
+                size = write_content(sent, unfinished, get)
+            except BaseException:  # half of a content must not fill the disk
+                shutil.rmtree(unfinished, ignore_errors=True)
+                raise
             unfinished.rename(home)
             return path, size
     finally:

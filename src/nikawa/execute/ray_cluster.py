@@ -33,7 +33,13 @@ from nikawa.execute.base import (
     TravellingWork,
     Work,
 )
-from nikawa.execute.contents import ContentSender, SentContent, fetch_content, node_folder
+from nikawa.execute.contents import (
+    ContentSender,
+    SentContent,
+    explain_disk,
+    fetch_content,
+    node_folder,
+)
 from nikawa.execute.ray_connection import (
     MAX_RETRIES,
     NODE_PATIENCE_SECONDS,
@@ -83,9 +89,11 @@ def do_errand(
         fetched += size
     yield Arrived(ray.get_runtime_context().get_node_id(), fetched)
     place = folder / "work"
-    place.mkdir(mode=0o700, exist_ok=True)
-    remove_leftovers(place)
-    own = tempfile.TemporaryDirectory(prefix=f"{os.getpid()}@{socket.gethostname()}@", dir=place)
+    prefix = f"{os.getpid()}@{socket.gethostname()}@"
+    with explain_disk(folder):
+        place.mkdir(mode=0o700, exist_ok=True)
+        remove_leftovers(place)
+        own = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
     with own as name, chdir(name), keep_to_threads(threads):
         yield from work(files, Path(name))
 

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 from threading import Event, Thread
 from typing import Any
 
@@ -34,6 +35,7 @@ BLOCKED_SECONDS = 35.0
 """How long the first node may be silent before the process ends itself; Ray would end it after a minute."""
 ANSWER_SECONDS = 30.0
 """How long nodes may take to say which version they have."""
+LEVEL_VARIABLE = "RAY_BACKEND_LOG_LEVEL"
 LOOPBACK = ("127.", "localhost", "[::1]")
 
 
@@ -189,14 +191,41 @@ def check_versions(ray: Any) -> None:
 def start_ray(ray: Any, address: str) -> None:
     """Connect to a cluster, or start a `local` one that other machines cannot reach; neither writes to the terminal."""
     local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-    ray.init(
-        address=address,
-        log_to_driver=False,
-        logging_level=logging.CRITICAL,
-        **(local if address == "local" else {}),
-    )
+    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    if address == "local":
+        ray.init(address=address, **quiet, **local)
+    else:
+        with silence_backend():
+            ray.init(address=address, **quiet)
     # It prints the trouble of nodes on stdout, where a command may print JSON. The report says what became of the items.
     ray._private.worker.print_to_stdstream = lambda *_args, **_options: None
+
+
+@contextmanager
+def silence_backend() -> Iterator[None]:
+    """Connect with a Ray that writes no errors to stderr, where a command has one line: what befell the items is in the report.
+
+    Its backend reads the level of its log when it connects, and says so on stderr. A level that the user set stays.
+    """
+    if LEVEL_VARIABLE in os.environ:
+        yield
+        return
+    os.environ[LEVEL_VARIABLE] = "fatal"
+    try:
+        with TemporaryFile() as written:
+            before = os.dup(2)
+            os.dup2(written.fileno(), 2)
+            try:
+                yield
+            finally:
+                os.dup2(before, 2)
+                os.close(before)
+            written.seek(0)
+            for line in written:
+                if LEVEL_VARIABLE.encode() not in line:
+                    os.write(2, line)
+    finally:
+        del os.environ[LEVEL_VARIABLE]
 
 
 def count_places(ray: Any, resources: Resources) -> tuple[int, int]:

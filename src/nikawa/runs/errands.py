@@ -24,7 +24,7 @@ import msgspec
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.execute.base import Content, Errand
-from nikawa.execute.contents import read_blocks
+from nikawa.execute.contents import disk_error, is_disk_full, node_folder, read_blocks
 from nikawa.io.file_names import join_inside
 from nikawa.io.json import encode_json
 from nikawa.models import find_model, parse_model_name
@@ -349,13 +349,12 @@ class AnswerRun:
             for path in sorted((folder / name).rglob("*")):
                 if path.is_file():
                     yield from send_file(path, str(path.relative_to(folder)))
-        yield Answered(
-            clock,
-            circumstances,
-            outcome.seconds,
-            "" if outcome.ok else str(rename_paths(outcome.problem, paths)),
-            outcome.bad_input,
-        )
+        problem = "" if outcome.ok else str(rename_paths(outcome.problem, paths))
+        if is_disk_full(
+            problem
+        ):  # the paths in the message are those of the machine that sent the run
+            problem = str(disk_error(node_folder(), "its disk is full"))
+        yield Answered(clock, circumstances, outcome.seconds, problem, outcome.bad_input)
 
     def _point_to(self, files: Mapping[str, Path]) -> tuple[RunSpec, dict[str, Any]]:
         """The run and its settings with the paths of this machine."""
