@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -366,3 +367,63 @@ def test_a_nul_is_no_fault_of_the_server(make_board: MakeBoard) -> None:
                 data={**form, field: f"{form.get(field, '')}\0@b.c", "X-CSRF-Token": csrf[0]},
             )
             assert answer.status_code == 400, field
+
+
+def test_before_its_tick_a_right_answer_looks_like_a_wrong_one(
+    make_sqlite_board: MakeBoard,
+) -> None:
+    """Answers, lengths and headers of every request are the same, whether the file is right or wrong, waits or was scored."""
+    here = make_sqlite_board()
+    app = create_app(
+        here.board,
+        here.store,
+        clock=lambda: here.now,
+        view_seconds=0,
+        queue=here.queue,
+        checker=here.checker,
+    )
+    heard: dict[str, list[tuple[int, str, list[tuple[str, str]]]]] = {}
+    with TestClient(app, base_url="http://127.0.0.1", follow_redirects=False) as client:
+        for name, right in (("ann", 200), ("bob", 0)):
+            token = here.store.write(make_token, here.account(name).id, "t", here.now)
+            own = heard.setdefault(name, [])
+            hidden: list[str] = [here.account(name).id, name]
+
+            def ask(
+                method: str,
+                path: str,
+                token: str = token,
+                own: list[Any] = own,
+                hidden: list[str] = hidden,
+                **more: Any,
+            ) -> Any:
+                answer = client.request(
+                    method, path, headers={"authorization": f"Bearer {token}"}, **more
+                )
+                body = re.sub(r'"bytes": \d+', "", json.dumps(answer.json()))
+                hidden.extend(
+                    value
+                    for key, value in answer.json().items()
+                    if key in ("upload", "submission", "system", "digest") and value not in hidden
+                )
+                for text in hidden:
+                    body = body.replace(text, "?")
+                own.append((answer.status_code, body, sorted(answer.headers.items())))
+                return answer.json()
+
+            sent = ask("POST", "/api/v1/uploads?name=a.jsonl", content=here.answers(right))
+            new = {"name": "Model", "publish": False}
+            made = ask(
+                "POST",
+                "/api/v1/submissions",
+                json={"new_system": new, "uploads": [sent["upload"]], "key": "k"},
+            )
+            ask("GET", f"/api/v1/submissions/{made['submission']}")
+            here.queue.run_once()
+            ask("GET", f"/api/v1/submissions/{made['submission']}")
+            ask("GET", "/api/v1/me")
+            assert own[2] == own[3]
+        assert heard["ann"] == heard["bob"]
+        board = client.get("/board.json").content
+        here.queue.run_once()
+        assert client.get("/board.json").content == board

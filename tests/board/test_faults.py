@@ -16,9 +16,10 @@ from nikawa.board.helpers import start_checker, start_scorer
 from nikawa.board.job import read_status
 from nikawa.board.queue import ScoringQueue
 from nikawa.board.records import Submission
-from nikawa.board.store import read_shown_scores
+from nikawa.board.scorer import Scorer
+from nikawa.board.store import read_ladders, read_shown_scores, read_shown_ties
 from nikawa.board.submissions import accept_submission, receive_file
-from nikawa.board.wire import HelperCannotBegin
+from nikawa.board.wire import HelperCannotBegin, HelperGone, Message
 from nikawa.errors import BadInput
 from nikawa.serve.errors import Refused, Unavailable
 from nikawa.serve.store import set_value
@@ -83,6 +84,58 @@ def test_a_file_is_not_refused_for_a_fault_of_the_board(make_sqlite_board: MakeB
         assert made.answered == 200
     finally:
         checker.close()
+
+
+def test_what_ends_the_scorer_stops_nothing_else(make_sqlite_board: MakeBoard) -> None:
+    """A final file and a comparison that end the scorer again and again are given up; the others are scored and ranked."""
+    here = make_sqlite_board(final=("final",), closes="2027-01-15T09:00:00+00:00")
+    made = [
+        here.submit(here.answers(right), here.answers(60, "final", seed=right), account=f"a{right}")
+        for right in (150, 154, 190)
+    ]
+    here.score()
+    assert here.board.settings.dates.closes_at is not None
+    here.now = here.board.settings.dates.closes_at
+    ask = here.queue.scorer.ask
+    bad = here.queue._request("score", here.board.sets[1], made[0]).blocks[0]
+
+    def crash(request: Message, timeout: float | None = None) -> Message:
+        if bad in request.blocks:
+            raise HelperGone("gone")
+        return ask(request, timeout)
+
+    here.queue.scorer.ask = crash  # type: ignore[method-assign]
+    for _ in range(2):
+        with pytest.raises(HelperGone):
+            here.queue.run_once()
+    here.queue.run_once()
+    here.now += 900.0
+    here.queue.run_once()
+    rows = here.store.read(read_shown_scores, here.now, split="final")
+    assert {row.submission for row in rows} == {made[1].id, made[2].id}
+    tied = here.store.read(read_shown_ties, here.now, "tides", "final")
+    assert {id for id, _ in tied} == {made[1].id, made[2].id}
+
+
+def test_a_submission_is_shown_once_if_two_servers_score_it(make_board: MakeBoard) -> None:
+    """Two copies of a folder may have one database in PostgreSQL: the second result of a submission changes nothing."""
+    here = make_board()
+    made = here.submit(here.answers(150))
+    waiting = here.find(made)
+    here.queue.score_submission(waiting)
+    here.queue.score_submission(waiting)
+    here.score()
+    assert shown(here, made) == [76.0]
+    (state, *_) = here.store.read(read_ladders, here.account("ann").id, "tides", "test").values()
+    assert state.tries == 1
+
+
+def test_keys_that_were_put_back_are_private_again(make_sqlite_board: MakeBoard) -> None:
+    here = make_sqlite_board()
+    keys = here.board.keys_path("tides")
+    keys.chmod(0o644)
+    Scorer(here.board)
+    assert keys.stat().st_mode & 0o777 == 0o600
 
 
 # Files

@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
@@ -117,6 +117,8 @@ class ScoringQueue:
         self._labels: list[TestLabels] | None = None
         self._rules: dict[BoardSet, RevealRules] = {}
         self._ticked, self._cleaned = float("-inf"), float("-inf")
+        self._ended: Counter[tuple[str, ...]] = Counter()
+        """How often the scorer ended on a final split or a comparison, or refused it."""
         self.problem = ""
         """Why nothing is scored at the moment, for the owner; empty: all is well."""
 
@@ -240,6 +242,9 @@ class ScoringQueue:
         flags: Sequence[Flag],
     ) -> None:
         """All that a submission brought, in one transaction."""
+        row = db.required("SELECT state FROM submissions WHERE id = ?", submission.id)
+        if row[0] not in ("received", "scoring"):
+            return  # a copy of the board elsewhere was quicker: scored twice, it would be no new best
         now = self.clock()
         latest = 0.0
         for one, scores, noise in scored:
@@ -430,12 +435,20 @@ class ScoringQueue:
                     waiting = self.store.read(list_waiting, 1)
                     if waiting or self._is_stopping:
                         return False
-                    with suppress(HelperFailed):
-                        for comparison in self.compare_shown(
-                            one.task, one.split, left.submission, right.submission
-                        ):
-                            if comparison.metric == metric and comparison.p:
-                                p_of[left.submission, right.submission] = comparison.p
+                    pair = (one.task, one.split, left.submission, right.submission)
+                    if self._ended[pair] >= MAX_ATTEMPTS:
+                        continue
+                    try:
+                        compared = self.compare_shown(*pair)
+                    except HelperFailed:
+                        self._ended[pair] = MAX_ATTEMPTS
+                        continue
+                    except HelperGone as problem:
+                        self._count_end(pair, problem)
+                        continue
+                    for comparison in compared:
+                        if comparison.metric == metric and comparison.p:
+                            p_of[left.submission, right.submission] = comparison.p
                 names = [score.submission for score in scores]
                 letters = dict(zip(names, tie_letters(scores, p_of), strict=True))
                 self.store.write(
@@ -443,6 +456,15 @@ class ScoringQueue:
                 )
             self.store.write(set_value, key, signature)
         return True
+
+    def _count_end(self, work: tuple[str, ...], problem: HelperGone) -> None:
+        """Count that the scorer ended on something; raises again until it did so too often, then the rest goes on without it."""
+        if isinstance(problem, HelperUnreachable) or self._is_stopping:
+            raise problem
+        self._ended[work] += 1
+        if self._ended[work] < MAX_ATTEMPTS:
+            raise problem
+        _log.error("the scorer ended %d times on %s", MAX_ATTEMPTS, ", ".join(work))
 
     def find_best(self, rows: Sequence[ShownScore]) -> dict[str, list[ShownScore]]:
         """The scores of the submission of each published system that has its best shown main score, by metric, the best first."""
@@ -478,10 +500,17 @@ class ScoringQueue:
         for one in self.board.sets:
             if one.role == "final":
                 for submission in self.store.read(self._list_finalists, one):
+                    work = (one.task, one.split, submission.id)
+                    if self._ended[work] >= MAX_ATTEMPTS:
+                        continue
                     try:
                         scores = self.ask_scores(submission, one)
-                    except HelperFailed as problem:
+                    except (HelperFailed, FileNotFoundError) as problem:
+                        self._ended[work] = MAX_ATTEMPTS
                         _log.error("a final split is not scored: %s: %s", submission.id, problem)
+                        continue
+                    except HelperGone as problem:
+                        self._count_end(work, problem)
                         continue
                     self.store.write(self._finish_final, submission, one, scores)
 

@@ -239,6 +239,7 @@ class Scorer:
 
         @cache
         def keys_of(dataset: str) -> LabelKeys:
+            close_to_others(board.keys_path(dataset))
             return read_keys(board.keys_path(dataset))
 
         self.sets: Mapping[tuple[str, str], LabelledSet] = {
@@ -275,6 +276,14 @@ class Scorer:
         if header["do"] == "compare":
             return _pack("comparisons", one.compare(files[:count], files[count:]))
         raise HelperFailed(f"the scorer cannot {header['do']!r}")
+
+
+def close_to_others(path: Path) -> None:
+    """Give a key file of this user mode 0600 again: a copy that was put back may be open to everybody."""
+    with suppress(OSError):  # a missing one is reported by who reads it
+        state = path.stat()
+        if state.st_uid == os.geteuid() and state.st_mode & 0o077:
+            path.chmod(0o600)
 
 
 def _pack(name: str, records: Iterable[Any]) -> Message:
