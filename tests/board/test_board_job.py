@@ -14,6 +14,7 @@ import pytest
 from tests.board.conftest import BoardUnderTest, HiddenData, MakeBoard
 
 import nikawa as nk
+from nikawa.board.accounts import account_password, find_submitter, start_account_session
 from nikawa.board.backup import backup, export_as
 from nikawa.board.entries import EntryFacts, enter_answers, enter_humans
 from nikawa.board.flags import FlagFinder
@@ -28,6 +29,8 @@ from nikawa.board.submissions import receive_file
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Judgement
+from nikawa.serve.errors import Refused
+from nikawa.serve.login import password_matches
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -150,10 +153,14 @@ def test_the_human_row_compares_each_person_with_the_others(
         for worker in range(3)
     ]
     write_records(tmp_path / "judgements.jsonl", rows)
-    facts = EntryFacts(kind="human")
+    facts = EntryFacts(kind="human", links=("Paper=https://example.org/p",))
     (entry,) = enter_humans(
         here.board, here.store, tmp_path / "judgements.jsonl", facts, now=here.now
     )
+    (system,) = here.store.read(list_systems)
+    assert [(link.title, link.address) for link in system.links] == [
+        ("Paper", "https://example.org/p")
+    ]
     true = {s.metric: s for s in here.store.read(read_true_scores, entry.submission)}
     differing = sum(
         label != "neutral"
@@ -233,6 +240,19 @@ def test_invitations_and_passwords(make_board: MakeBoard) -> None:
         link.startswith("https://board.example/sign-up?invitation=") for _, link in made.links
     )
     assert len(set_password(here.board.folder, "rev", "reviewer", database=database)) > 10
+    account = here.account("ann")
+    cookie = here.store.write(start_account_session, account.id, here.now)
+    secret = set_password(here.board.folder, "ann", "submitter", database=database)
+    id, kept = here.store.read(account_password, "ann")
+    assert (id, password_matches(kept, secret)) == (account.id, True)
+    with pytest.raises(Refused):
+        here.store.read(find_submitter, cookie, here.now)
+    for name, role, message in (
+        ("anne", "submitter", "there is no account 'anne'; did you mean 'ann'"),
+        ("ann", "guest", "there is no role 'guest'"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            set_password(here.board.folder, name, role, database=database)
 
 
 def test_the_owner_changes_any_system(make_board: MakeBoard) -> None:

@@ -140,11 +140,13 @@ def _open_account(db: Connection, id: str) -> Account:
     return account
 
 
-def set_account_password(db: Connection, id: str, password_hash: str, now: float) -> None:
-    """Give an account a new password; its sessions end, its tokens stay."""
+def set_account_password(
+    db: Connection, id: str, password_hash: str, now: float, *, who: str = ""
+) -> None:
+    """Give an account a new password; its sessions end, its tokens stay. `who` is empty where the account itself does it."""
     db.execute("UPDATE accounts SET password = ? WHERE id = ?", password_hash, id)
     db.execute("DELETE FROM sessions WHERE person = ?", SESSION_PREFIX + id)
-    add_audit(db, SESSION_PREFIX + id, "set password", {}, now)
+    add_audit(db, who or SESSION_PREFIX + id, "set password", {"account": id} if who else {}, now)
 
 
 # Tokens

@@ -17,6 +17,7 @@ import msgspec
 
 from nikawa.aggregation.human import find_combination, leave_one_out, score_answers
 from nikawa.board.checker import Checker
+from nikawa.board.client import parse_link
 from nikawa.board.folder import Board
 from nikawa.board.records import BoardSet, Link, Submission, System, SystemKind, TrueScore, Upload
 from nikawa.board.reveal import choose_visible_at, reveal_scores
@@ -75,6 +76,7 @@ class EntryFacts:
     kind: SystemKind = "baseline"
     description: str = ""
     links: tuple[str, ...] = ()
+    """Addresses, or TITLE=ADDRESS."""
     licence: str = ""
     parameters: str = ""
     training_data: str = ""
@@ -85,7 +87,9 @@ class EntryFacts:
         return {
             "name": self.name or name,
             "description": self.description,
-            "links": tuple(Link(title="", address=address) for address in self.links),
+            "links": tuple(
+                Link(title=link.title, address=link.address) for link in map(parse_link, self.links)
+            ),
             "licence": self.licence,
             "parameters": self.parameters,
             "training_data": self.training_data,

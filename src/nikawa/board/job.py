@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nikawa.board.accounts import make_invitation
+from nikawa.board.accounts import account_password, make_invitation, set_account_password
 from nikawa.board.folder import DATASETS, KEYS, SCORER, SECRET, SUBMISSIONS, Board, open_board
 from nikawa.board.leakage import pool_tests
 from nikawa.board.records import System, SystemState
 from nikawa.board.settings import SETTINGS, SetSettings, format_settings, parse_date
 from nikawa.board.store import (
     BoardStore,
+    list_accounts,
     list_submissions,
     list_systems,
     open_store,
@@ -284,20 +285,29 @@ def open_both(folder: Path, database: str = "") -> Iterator[tuple[Board, BoardSt
 def set_password(
     folder: Path, name: str, role: str, secret: str | None = None, database: str = ""
 ) -> str:
-    """Add an owner or reviewer, or give them a new password, which is returned.
+    """Add an owner or reviewer, or give them or a submitter a new password, which is returned.
 
-    `role` is `owner` or `reviewer`; without a `secret` the password is random.
+    `role` is `owner`, `reviewer` or `submitter`, whose account must exist; without a `secret` the password is random.
     """
+    if role not in ROLES:
+        raise unknown("role", role, ROLES)
     if fault := find_name_fault(name):
         cure = f"use 1 to {MAX_NAME_CHARS} visible characters"
         raise BadInput(f"{name!r} cannot log in: {fault}", cure=cure)
     password = secret or secrets.token_urlsafe(12)
     password_hash = hash_password(password)
     with open_both(folder, database) as (_, store):
-        store.write(set_person, name, role, password_hash, time.time())
+        if role == "submitter":
+            id, _ = store.read(account_password, name)
+            if id is None:
+                raise unknown("account", name, (one.name for one in store.read(list_accounts)))
+            store.write(set_account_password, id, password_hash, time.time(), who="command")
+        else:
+            store.write(set_person, name, role, password_hash, time.time())
     return password
 
 
+ROLES = ("owner", "reviewer", "submitter")
 STATES: tuple[SystemState, ...] = ("published", "private", "withdrawn")
 
 

@@ -289,15 +289,15 @@ def password(
     role: Annotated[
         str,
         typer.Option(
-            help="owner, or reviewer, who can only look.",
-            autocompletion=complete_from("owner", "reviewer"),
+            help="owner; reviewer, who can only look; or submitter, for an account that lost its password.",
+            autocompletion=complete_from("owner", "reviewer", "submitter"),
         ),
     ] = "owner",
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add an owner or reviewer, or set a new password, which is printed."""
+    """Add an owner or reviewer, or set a new password, also of a submitter; it is printed."""
     from nikawa.board.job import set_password
 
     secret = set_password(board, name, role, database=database)
@@ -382,7 +382,9 @@ def enter(
     description: Annotated[str, typer.Option(help="Markdown for its page.")] = "",
     link: Annotated[
         list[str] | None,
-        typer.Option(help="An address of code, paper or model; may be repeated."),
+        typer.Option(
+            metavar="TITLE=ADDRESS", help="A link to code, paper or model; may be repeated."
+        ),
     ] = None,
     licence: Annotated[str, typer.Option(help="The licence of the model.")] = "",
     parameters: Annotated[str, typer.Option(help="How many parameters, such as 110M.")] = "",
