@@ -19,6 +19,7 @@ from nikawa.serve.errors import Refused
 
 SPAN = {"start": 0, "end": 3, "label": "PS"}
 OTHER = {"start": 5, "end": 7, "label": "DT"}
+TREE = {"heads": [2, 0], "labels": ["NP_SBJ", "VP"]}
 SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("choice", [{"label": "yes"}, {"label": "yes"}], False),
     ("choice", [{"label": "yes"}, {"label": "no"}], True),
@@ -41,6 +42,8 @@ SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("ranked", [{"label": ["a", "b"]}, {"label": ["b", "a"]}], True),
     ("span-tagging", [{"spans": [SPAN, OTHER]}, {"spans": [OTHER, SPAN]}], False),
     ("span-tagging", [{"spans": [SPAN]}, {"spans": [{**SPAN, "label": "OG"}]}], True),
+    ("tree", [{"tree": TREE}, {"tree": {**TREE, "heads": [2, 0]}}], False),
+    ("tree", [{"tree": TREE}, {"tree": {**TREE, "labels": ["NP_OBJ", "VP"]}}], True),
     (
         "dialogue-states",
         [{"states": [["a-b-c", "a-d-e"]]}, {"states": [["a-d-e", "a-b-c"]]}],

@@ -26,11 +26,12 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "doccano": ("--to", "doccano"),
     "yahoo.tsv": ("--to", "yahoo"),
 }
-NO_PLACE = {("studio.json", "write-question")} | {
+NO_PLACE = {("studio.json", "write-question"), ("studio.json", "tree")} | {
     ("doccano", name)
     for name in (
         "distractors",
         "ranked",
+        "tree",
         "write-contradictions",
         "write-hypotheses",
         "write-question",

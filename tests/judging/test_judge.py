@@ -20,7 +20,7 @@ from nikawa.io.judgements import JudgementOptions
 from nikawa.io.records import write_records
 from nikawa.judging.interview import ClosedField, CopyPlan, Interview, place_quotes
 from nikawa.judging.position import ShownAnswer, measure_position_bias
-from nikawa.judging.tasks import JudgingTask
+from nikawa.judging.tasks import JudgingTask, can_be_asked, open_task
 from nikawa.models.chat.settings import is_loopback
 from nikawa.records import Example, Judgement
 
@@ -189,7 +189,7 @@ def test_the_budget_stops_the_job_and_more_money_continues_it(
     assert report.cost == pytest.approx(24 * 1000 * 100 / 1e6)
 
 
-@pytest.mark.parametrize("name", list(forms()))
+@pytest.mark.parametrize("name", [name for name in forms() if can_be_asked(forms()[name])])
 def test_every_form_is_asked_in_every_language_and_its_sample_answer_is_read(name: str) -> None:
     form = forms()[name]
     assert form.sample is not None
@@ -286,6 +286,11 @@ def test_bad_requests_are_one_line(project: Path, ask: Callable[..., Any], tmp_p
     with pytest.raises(BadInput, match="address of a server"):
         judge(str(project), "chat:x", tmp_path / "no", JudgeOptions())
     assert not (tmp_path / "no").exists()
+    tree = forms()["tree"].sample
+    assert tree is not None
+    write_records(tmp_path / "words.jsonl", [Example(id="1", inputs=dict(tree.inputs))])
+    with pytest.raises(BadInput, match="cannot answer the form tree, whose answer is a structure"):
+        open_task(str(tmp_path / "words.jsonl"), form="tree", language="ko")
     with pytest.raises(BadInput, match="its own form"):
         ask(project, "no", form="scale")
     (tmp_path / "full").mkdir()

@@ -106,6 +106,15 @@ def question_of(inputs: dict[str, Any], number: int) -> dict[str, Any]:
     return {"question": f"{number}つ目に出てくる言葉は？", "answer": answer, "start": 3 * number}
 
 
+def parse(sheet: Sheet, inputs: dict[str, Any], worker: int) -> dict[str, Any]:
+    """A chain to the last word; the second worker sees another relation of the first word."""
+    words = inputs["words"]
+    labels = [(word["likely"] or sheet.labels)[0] for word in words]
+    if worker % 2 and len(words) > 1:
+        labels[0] = next(label for label in sheet.labels if label != labels[0])
+    return {"heads": [*range(2, len(words) + 1), 0], "labels": labels}
+
+
 OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
     "choice": choose,
     "inference": infer,
@@ -127,6 +136,7 @@ OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
     "distractors": lambda sheet, inputs, _: ["椅子", "時計"],
     "translation": lambda sheet, inputs, _: inputs.get("begun") or ENGLISH[inputs["english"]],
     "span-tagging": lambda sheet, inputs, _: inputs["spans"],
+    "tree": parse,
 }
 """Form to what a worker answers."""
 

@@ -509,10 +509,19 @@ def test_every_recipe_explains_its_settings(name: str, tmp_path: Path) -> None:
             [{"start": 0, "end": 1, "label": "a"}],
             [{"start": 0, "end": 1, "label": "a"}],
         ),
+        ("tree", "2:a 0:b", {"heads": [2, 0], "labels": ["a", "b"]}),
+        (
+            "tree",
+            '{"heads": [2, 0], "labels": ["a", "b"]}',
+            {"heads": [2, 0], "labels": ["a", "b"]},
+        ),
     ],
 )
 def test_answers_take_one_shape(form: str, given: Any, read_as: Any) -> None:
-    item = Example(id="1", inputs={"text": "海", "choices": ["s", "t"]})
+    item = Example(
+        id="1",
+        inputs={"text": "海", "choices": ["s", "t"], "words": [{"form": "s"}, {"form": "t"}]},
+    )
     asked = Question(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
     assert ANSWER_READERS[form].read(given, asked, item) == read_as
 
@@ -538,10 +547,21 @@ def test_answers_take_one_shape(form: str, given: Any, read_as: Any) -> None:
             [{"start": 0, "end": 1, "label": "a"}, {"start": 0, "end": 1, "label": "b"}],
         ),
         ("span-tagging", [{"start": 0, "end": 1, "label": ["a"]}]),
+        ("tree", "2:a 1:b"),
+        ("tree", "2:a 0:c"),
+        ("tree", "2:a"),
+        ("tree", "2:a b"),
+        ("tree", "{"),
+        ("tree", {"heads": "20", "labels": ["a", "b"]}),
+        ("tree", {"heads": [2, 0], "labels": ["a"]}),
+        ("tree", [2, 0]),
     ],
 )
 def test_answers_of_another_shape_are_refused(form: str, given: Any) -> None:
-    item = Example(id="1", inputs={"text": "海", "choices": ["s", "t"]})
+    item = Example(
+        id="1",
+        inputs={"text": "海", "choices": ["s", "t"], "words": [{"form": "s"}, {"form": "t"}]},
+    )
     asked = Question(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
     with pytest.raises(ValueError, match=r"."):
         ANSWER_READERS[form].read(given, asked, item)

@@ -27,6 +27,8 @@ from nikawa.aggregation.prelabels import PrelabelReport, measure_prelabels
 from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.tree_agreement import GROUPS, group_measures, tree_measures
+from nikawa.aggregation.trees import count_relations, holds_trees
 from nikawa.errors import BadInput, name_faulty_file
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.judgements import FORMS_WITHOUT_ROOM, JudgementOptions, Note, write_judgements
@@ -43,6 +45,7 @@ from nikawa.tables import ResultTable, ShownAsTables
 
 RESAMPLES = 1000
 SPAN_REMARK = "span-f1 and span-f1-overlap are not corrected for chance: spans that no worker marks cannot be counted."
+TREE_REMARK = "UAS, LAS and trees-equal are not corrected for chance; the alphas are, by how frequent distances and relations are."
 NO_TEXTS_REMARK = "alpha-characters needs the texts: pass them with --examples FILE."
 
 
@@ -82,6 +85,23 @@ class MeasureRow(Record, frozen=True, kw_only=True):
     value: float | None
     low: float | None
     high: float | None
+
+
+class ArcGroup(Record, frozen=True, kw_only=True):
+    """Agreement on the words of one relation, or of one distance to the head."""
+
+    by: str
+    """`label` or `distance`."""
+    value: str
+    arcs: int
+    """How many arcs of all workers are in the group."""
+    uas: float | None
+    """With the 95% interval, as the others."""
+    uas_low: float | None
+    uas_high: float | None
+    las: float | None
+    las_low: float | None
+    las_high: float | None
 
 
 class Slice(Record, frozen=True, kw_only=True):
@@ -130,7 +150,9 @@ class AgreeReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Oddities of the file."""
     slices: tuple[Slice, ...] = ()
     remarks: tuple[str, ...] = ()
-    """Notes on the measures of spans, and about items that lack answers."""
+    """Notes on the measures of spans and trees, and about items that lack answers."""
+    arcs: tuple[ArcGroup, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of trees: agreement by relation and by distance; unset for other answers."""
     machines: MachineReport | msgspec.UnsetType = msgspec.UNSET
     """Machines compared with persons; unset where no machine judged. All other figures are of persons only."""
     prelabels: PrelabelReport | msgspec.UnsetType = msgspec.UNSET
@@ -188,12 +210,17 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
     lengths = None
     with name_faulty_file(source.file):
         are_spans = holds_spans(table)
+        are_trees = not are_spans and holds_trees(table)
         refuse_single_answers(table)
     if are_spans:
         _check_span_options(table, options)
         lengths = text_lengths(table, known)
         distribution = count_spans_by_label(table)
         remarks = (SPAN_REMARK,) if lengths is not None else (SPAN_REMARK, NO_TEXTS_REMARK)
+    elif are_trees:
+        _check_span_options(table, options, "trees")
+        distribution = count_relations(table)
+        remarks = (TREE_REMARK,)
     else:
         if len(table.categories) <= MAX_CATEGORIES:
             counts = count_classes(table)
@@ -219,6 +246,7 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
         notes=source.notes,
         slices=tuple(measure_slices(table, known or {}, options, lengths)),
         remarks=remarks,
+        arcs=tuple(measure_arcs(table, options)) if are_trees else msgspec.UNSET,
         machines=report_machines(table, source, known, options),
         prelabels=measure_prelabels(
             source.prelabelled, table.question, resamples=options.resamples, seed=options.seed
@@ -278,10 +306,11 @@ def plan_test(
 def plan_from_pilot(spec: str, data: Path | None, options: AgreeOptions, goal: PlanGoal) -> Plan:
     """Estimate the number of workers per item from the judgements of a pilot."""
     table = build_table(open_source(spec, data, options.how), options.question)
-    if holds_spans(table):
-        cure = "plan with labels or numbers; for spans, look at the agreement of the pilot"
+    if holds_spans(table) or holds_trees(table):
+        kind = "spans" if holds_spans(table) else "trees"
+        cure = f"plan with labels or numbers; for {kind}, look at the agreement of the pilot"
         raise BadInput(
-            "the number of workers per item cannot be planned for spans", file=spec, cure=cure
+            f"the number of workers per item cannot be planned for {kind}", file=spec, cure=cure
         )
     return plan(table, goal, seed=options.seed)
 
@@ -296,6 +325,8 @@ def measure_rows(
     chosen: Iterator[AnyMeasure]
     if holds_spans(table):
         chosen = span_measures(table, lengths)
+    elif holds_trees(table):
+        chosen = tree_measures(table)
     else:
         chosen = measures(table, options.level, options.author, by_kind=True)
     for measure in chosen:
@@ -306,6 +337,32 @@ def measure_rows(
         yield MeasureRow(
             name=measure.name, level=measure.level, value=value, low=low_or_none, high=high_or_none
         )
+
+
+def measure_arcs(table: Table, options: AgreeOptions) -> Iterator[ArcGroup]:
+    """Agreement by relation and by distance of a table of trees."""
+    for by in GROUPS:
+        for value, arcs, uas, las in group_measures(table, by):
+            numbers: list[float | None] = []
+            for measure in (uas, las):
+                ends = bootstrap_interval(
+                    measure, len(table.items), options.resamples, options.seed
+                )
+                numbers += [
+                    number if math.isfinite(number) else None for number in (measure.value, *ends)
+                ]
+            of_heads, head_low, head_high, of_both, both_low, both_high = numbers
+            yield ArcGroup(
+                by=by,
+                value=value,
+                arcs=arcs,
+                uas=of_heads,
+                uas_low=head_low,
+                uas_high=head_high,
+                las=of_both,
+                las_low=both_low,
+                las_high=both_high,
+            )
 
 
 def bootstrap_interval(
@@ -325,11 +382,11 @@ def text_lengths(table: Table, known: Mapping[str, Example] | None) -> dict[str,
     return {item: len(text_of(item, known[item])) for item in table.items}
 
 
-def _check_span_options(table: Table, options: AgreeOptions) -> None:
+def _check_span_options(table: Table, options: AgreeOptions, kind: str = "spans") -> None:
     if options.level not in (None, "nominal"):
-        raise BadInput(f"spans have no {options.level} level", cure="leave --level out")
+        raise BadInput(f"{kind} have no {options.level} level", cure="leave --level out")
     if options.author is not None:
-        raise BadInput("spans cannot be compared with an author's", cure="remove --author")
+        raise BadInput(f"{kind} cannot be compared with an author's", cure="remove --author")
 
 
 def _explain_incomplete(table: Table) -> tuple[str, ...]:

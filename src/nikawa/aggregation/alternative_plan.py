@@ -22,6 +22,7 @@ from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.plan import Panels
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Floats, Table
+from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput
 from nikawa.records import Record
 from nikawa.stats.distributions import t_quantile, wilson_interval
@@ -154,7 +155,12 @@ def plan_alternative(
 
 
 def _check_goal(table: Table, goal: AlternativeGoal) -> None:
-    if holds_spans(table) or table.numeric or len(table.categories) > MAX_CATEGORIES:
+    if (
+        holds_spans(table)
+        or holds_trees(table)
+        or table.numeric
+        or len(table.categories) > MAX_CATEGORIES
+    ):
         what = f"the answers to {table.question!r} are not labels of a closed set"
         raise BadInput(what, cure="the test can be planned for labels only")
     if int(table.paired().sum()) < 2:

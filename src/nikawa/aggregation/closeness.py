@@ -5,6 +5,7 @@
 | labels | 1 if they are equal, else 0 | 1 |
 | numbers | the negative squared difference | 0 |
 | spans | F1 of the spans that are equal (start, end, label); two empty answers are equal | 1 |
+| trees | the share of words with the same head and relation | 1 |
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from nikawa.aggregation.spans import count_equal, holds_spans
 from nikawa.aggregation.table import Floats, Table
+from nikawa.aggregation.trees import count_equal_arcs, holds_trees
 from nikawa.errors import BadInput
 
-Score = Literal["equality", "neg-rmse", "span-f1"]
+Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs"]
 """How an answer is scored against several others: the mean closeness (of labels the paper calls it accuracy); of numbers the negative root of the mean squared difference."""
 MAX_EXACT_SQUARES = 512
 """Different numbers up to which every squared difference is Python's own, as the reference has it; beyond, numpy's."""
@@ -28,6 +30,8 @@ def choose_score(table: Table, level: str | None = None) -> Score:
     """The score that fits the answers: of numbers `equality` only at the nominal level."""
     if holds_spans(table):
         return "span-f1"
+    if holds_trees(table):
+        return "equal-arcs"
     return "neg-rmse" if table.numeric and level != "nominal" else "equality"
 
 
@@ -42,6 +46,9 @@ class Closeness:
         self._shared: dict[int, float] = {}
         if score == "span-f1" and not holds_spans(table):
             what = f"the answers to {table.question!r} are not spans"
+            raise BadInput(what, cure="score labels by equality, and numbers by neg-rmse")
+        if score == "equal-arcs" and not holds_trees(table):
+            what = f"the answers to {table.question!r} are not trees"
             raise BadInput(what, cure="score labels by equality, and numbers by neg-rmse")
 
     def _square_all(self) -> Floats | None:
@@ -69,12 +76,15 @@ class Closeness:
         return shared
 
     def _share(self, key: int) -> float:
-        """F1 of the spans of two answers."""
+        """F1 of the spans of two answers, or the share of equal arcs of two trees."""
         value = self._shared.get(key)
         if value is None:
             one, other = (self.categories[code] for code in divmod(key, len(self.categories)))
-            marked = len(one) + len(other)
-            value = 2 * count_equal(one, other) / marked if marked else 1.0
+            if self.score == "equal-arcs":
+                value = count_equal_arcs(one, other) / len(one.heads)
+            else:
+                marked = len(one) + len(other)
+                value = 2 * count_equal(one, other) / marked if marked else 1.0
             self._shared[key] = value
         return value
 

@@ -23,6 +23,8 @@ from nikawa.aggregation.judgements import first_choice
 from nikawa.aggregation.rules import FINISHERS, Rule
 from nikawa.aggregation.spans import parse_marks, to_marks
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.trees import CURE as TREE_CURE
+from nikawa.aggregation.trees import read_decided_tree, trees_of_item
 from nikawa.aggregation.verdicts import ACCEPTED, DROPPED, Verdicts, round_or_cut
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.judgements.remarks import (
@@ -242,6 +244,12 @@ def read_decided_answer(decision: Decision, verdicts: Verdicts) -> Any:
             raise _fault(
                 decision, "is not a list of spans", "write 0-3:PS, 5-7:LC, or none"
             ) from None
+    if verdicts.trees is not None:
+        answers = trees_of_item(table, decision.example)
+        try:
+            return read_decided_tree(answer, answers, rule.decider).to_gold()
+        except ValueError as problem:
+            raise _fault(decision, f"makes no tree: {problem}", TREE_CURE) from None
     if rule.first:
         answer = first_choice(answer)
     if rule.numeric:

@@ -20,6 +20,7 @@ import numpy as np
 from nikawa.aggregation.judgements import build_table, open_source
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Column, Table, no_judgements
+from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.judgements import JudgementOptions
 from nikawa.io.judgements.crowd import recognise_columns
@@ -71,6 +72,9 @@ def make_table(data: Any, question: str | None = None) -> Table:
     if holds_spans(table):
         cure = "measure spans with nikawa.agree, aggregate them with nikawa.aggregate"
         raise BadInput(f"the answers to {table.question!r} are spans", cure=cure)
+    if holds_trees(table):
+        cure = "measure trees with nikawa.agree, aggregate them with nikawa.aggregate"
+        raise BadInput(f"the answers to {table.question!r} are trees", cure=cure)
     return table
 
 

@@ -17,7 +17,7 @@ import msgspec
 import zstandard
 
 from nikawa.aggregation.rules import Rule
-from nikawa.aggregation.spans import find_marks, freeze_spans
+from nikawa.aggregation.spans import find_marks
 from nikawa.aggregation.table import (
     RepeatedAnswer,
     Table,
@@ -27,6 +27,7 @@ from nikawa.aggregation.table import (
     no_judgements,
     several_questions,
 )
+from nikawa.aggregation.trees import freeze_answers
 from nikawa.datasets import load
 from nikawa.datasets.load import find_hidden_references, read_judgements
 from nikawa.datasets.names import benchmarks, find_benchmark, spec_of
@@ -213,7 +214,7 @@ def build_table(source: JudgementSource, question: str | None = None) -> Table:
     """The table of one question; it may be left out where there is one only, or a dataset has a first."""
     question = question or source.question
     with name_faulty_file(source.file), _name_lines(source, question):
-        return Table.from_judgements(freeze_spans(source.judgements, question), question)
+        return Table.from_judgements(freeze_answers(source.judgements, question), question)
 
 
 def build_tables(
@@ -238,7 +239,7 @@ def _build_tables(
             raise several_questions(questions)
         for first in {rule.first for rule in rules.values()}:
             by_question: dict[str, list[Judgement]] = {}
-            for judgement in keep_first_choices(chunk) if first else freeze_spans(chunk):
+            for judgement in keep_first_choices(chunk) if first else freeze_answers(chunk):
                 by_question.setdefault(judgement.question, []).append(judgement)
             for name, part in by_question.items():
                 if question in (None, name) or name in rules:

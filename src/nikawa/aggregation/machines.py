@@ -36,8 +36,9 @@ from nikawa.aggregation.measure import (
     ratio,
     ratio_of_sums,
 )
-from nikawa.aggregation.spans import freeze_spans, text_of
+from nikawa.aggregation.spans import text_of
 from nikawa.aggregation.table import Floats, Table, pair_answers, sum_weights
+from nikawa.aggregation.trees import freeze_answers
 from nikawa.errors import BadInput
 from nikawa.records import Example, Judgement, Record, Task
 from nikawa.stats.distributions import Z_95, normal_p
@@ -51,6 +52,7 @@ UNITS: dict[Score, str] = {
     "equality": "equal answers",
     "neg-rmse": "negative squared difference",
     "span-f1": "span F1",
+    "equal-arcs": "equal arcs",
 }
 """What closeness is called in tables."""
 MIN_SLICE_ITEMS = 10
@@ -150,7 +152,7 @@ class Mixed:
         known = set(persons.items)
         rows: list[tuple[Any, str, Any]] = []
         unanswered = 0
-        for judgement in freeze_spans(machines, persons.question):
+        for judgement in freeze_answers(machines, persons.question):
             if judgement.question != persons.question or judgement.example not in known:
                 continue
             if judgement.answer is None:

@@ -28,6 +28,7 @@ from nikawa.aggregation.spans import (
     to_marks,
 )
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.trees import arc_shares, format_arc_votes, trees_by_item
 from nikawa.aggregation.verdicts import (
     ACCEPTED,
     Verdicts,
@@ -405,6 +406,7 @@ def item_lines(
         names = each.names
         soft = None if each.label is None else soft_labels(each)
         answers = None if each.marks is None else answers_by_item(each.table)
+        trees = None if each.trees is None else trees_by_item(each.table)
         for place, item in enumerate(each.table.items):
             line = {
                 "example": item,
@@ -413,7 +415,10 @@ def item_lines(
                 "verdict": STATE_NAMES[each.state[place]],
                 "by": names[each.by[place]],
             }
-            if answers is None:
+            if trees is not None:
+                line["why"] = format_arc_votes(trees[place])
+                line["soft"] = arc_shares(trees[place])
+            elif answers is None:
                 line["why"] = explain_item(each, place)
             else:
                 line["why"] = format_span_votes(answers[place])
@@ -483,10 +488,14 @@ def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:
     ties: list[tuple[str, str, str, Example | None]] = []
     for question, verdicts in result.verdicts.items():
         answers = None if verdicts.marks is None else answers_by_item(verdicts.table)
+        trees = None if verdicts.trees is None else trees_by_item(verdicts.table)
         for place in verdicts.tied_places():
             item = verdicts.table.items[place]
             example = (result.examples or {}).get(item)
-            if answers is None:
+            if trees is not None:
+                words = [] if example is None else example.inputs.get("words", [])
+                votes = format_arc_votes(trees[place], [str(word["form"]) for word in words])
+            elif answers is None:
                 votes = format_votes(verdicts, place)
             else:
                 text = "" if example is None else text_of(item, example)

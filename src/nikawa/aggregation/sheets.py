@@ -21,6 +21,7 @@ from nikawa.aggregation.decisions import Decision
 from nikawa.aggregation.judgements import load_examples
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput, suggest
 from nikawa.io.hand_edited import read_lines
 from nikawa.io.json import encode_json
@@ -192,11 +193,11 @@ def read_known_answers(
         what = f"none of its {len(answers):,} known answers is about an item that was judged"
         first = next(iter(answers), "")
         raise BadInput(what, file=path, cure=_suggest_item(first, table))
-    are_spans = holds_spans(table)
+    are_structures = holds_spans(table) or holds_trees(table)
     for item, answer in answers.items():
         if isinstance(answer, str):
             answers[item] = normalize("NFC", answer)
-        elif isinstance(answer, list | dict) and item in items and not are_spans:
+        elif isinstance(answer, list | dict) and item in items and not are_structures:
             what = f"the known answer to {item!r} is a list or an object, the workers' are not"
             raise BadInput(what, file=path, cure="write one value per item")
     return answers

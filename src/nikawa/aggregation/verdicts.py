@@ -34,6 +34,13 @@ from nikawa.aggregation.spans import (
     vote_on_spans,
 )
 from nikawa.aggregation.table import Codes, Counts, Floats, Table, group_medians
+from nikawa.aggregation.trees import (
+    Tree,
+    check_tree_rule,
+    holds_trees,
+    mean_arc_support,
+    vote_on_trees,
+)
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Span
 
@@ -88,8 +95,10 @@ class Verdicts:
     """The final number; NaN if there is no number."""
     marks: list[Marks] | None = None
     """The spans that got enough votes."""
+    trees: list[Tree | None] | None = None
+    """The trees whose arcs got enough votes; None for an item whose arcs make no tree."""
     strength: Floats = field(default_factory=lambda: np.zeros(0))
-    """Of labels, the share of votes or the posterior of the leading one; of numbers, the variance; of spans, the mean share."""
+    """Of labels, the share of votes or the posterior of the leading one; of numbers, the variance; of spans and arcs, the mean share."""
     fit: Fit | None = None
     """The model of workers, where the rule has one."""
     decided: Mapping[int, Any] = field(default_factory=dict)
@@ -152,6 +161,8 @@ class Verdicts:
             gold: list[Any] = [categories[code] for code in self.label.tolist()]
         elif self.marks is not None:
             gold = [[Span(*mark) for mark in marks] for marks in self.marks]
+        elif self.trees is not None:
+            gold = [None if tree is None else tree.to_gold() for tree in self.trees]
         else:
             assert self.value is not None
             gold = self.value.tolist()
@@ -190,6 +201,8 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
     ties = Ties.parse(ties) if isinstance(ties, str) else ties
     if holds_spans(table):
         verdicts = decide_spans(table, rule, ties)
+    elif holds_trees(table):
+        verdicts = decide_trees(table, rule, ties)
     elif rule.numeric:
         verdicts = decide_numbers(table, rule, ties)
     else:
@@ -228,6 +241,17 @@ def decide_spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
     state[~enough] = DROPPED
     support = mean_support(table, marks)
     return Verdicts(table, rule, ties, state, by, marks=marks, strength=support)
+
+
+def decide_trees(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+    """The tree of each item whose arcs all have enough votes and make one; the others are tied."""
+    check_tree_rule(rule, prefers=ties.how == "prefer")
+    trees, enough, tied = vote_on_trees(table, rule.decider)
+    state, by = _new_states(table)
+    state[tied] = TIED
+    state[~enough] = DROPPED
+    support = mean_arc_support(table, trees)
+    return Verdicts(table, rule, ties, state, by, trees=trees, strength=support)
 
 
 def decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:

@@ -33,6 +33,7 @@ from nikawa.aggregation.table import (
     pair_answers,
     sum_weights,
 )
+from nikawa.aggregation.trees import holds_trees, las_against_rest, to_known_tree
 from nikawa.aggregation.verdicts import ACCEPTED, Ties, Verdicts, apply_rule
 from nikawa.errors import BadInput
 from nikawa.records import Record
@@ -93,6 +94,8 @@ def quality(
     partners = np.zeros(len(n), dtype=np.int64)
     if spans:
         agreement = f1_against_rest(table)
+    elif holds_trees(table):
+        agreement = las_against_rest(table)
     elif len(table.categories) <= MAX_LABELS:
         agreement = rest_agreement(table)
         alphas, partners = pairwise_alpha(table)
@@ -215,6 +218,8 @@ def count_right(table: Table, gold: Mapping[str, Any]) -> tuple[Counts, Counts]:
         return nobody, nobody
     if holds_spans(table):
         gold = {item: to_marks(answer) for item, answer in gold.items()}
+    elif holds_trees(table):
+        gold = {item: to_known_tree(answer) for item, answer in gold.items()}
     place = {category: code for code, category in enumerate(table.categories)}
     known = np.array([name in gold for name in table.items], dtype=bool)
     codes = [place.get(gold.get(name), -1) for name in table.items]
@@ -460,6 +465,9 @@ def _measure_effect(
     elif before.marks is not None and after.marks is not None:
         pairs = zip(before.marks, after.marks, both.tolist(), strict=True)
         changed = sum(one != other for one, other, kept in pairs if kept)
+    elif before.trees is not None and after.trees is not None:
+        both_trees = zip(before.trees, after.trees, both.tolist(), strict=True)
+        changed = sum(one != other for one, other, kept in both_trees if kept)
     else:
         assert before.value is not None
         assert after.value is not None

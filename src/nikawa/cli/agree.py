@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from nikawa import api
 from nikawa.cli.terminal.options import (
@@ -39,7 +39,7 @@ from nikawa.cli.terminal.output import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree_job import AgreeReport, MeasureRow
+    from nikawa.aggregation.agree_job import AgreeReport, ArcGroup, MeasureRow
     from nikawa.aggregation.alternative_plan import AlternativePlan
     from nikawa.aggregation.machines import GroupAgreement, MachineReport
     from nikawa.aggregation.plan import Plan
@@ -333,12 +333,31 @@ def show(report: AgreeReport, *, by_person: bool = False) -> None:
         print_table(
             COLUMNS, [format_measure(m) for m in part.measures], title=title, numbers=COLUMNS[2:]
         )
+    if not isinstance(report.arcs, UnsetType):
+        for by in dict.fromkeys(row.by for row in report.arcs):
+            rows = [format_arcs(row) for row in report.arcs if row.by == by]
+            print_table(ARC_COLUMNS, rows, title=f"Arcs by {by}", numbers=ARC_COLUMNS[1:])
     if isinstance(report.machines, Struct):
         show_machines(report.machines, by_person)
     if isinstance(report.prelabels, Struct):
         show_prelabels(report.prelabels)
     for line in format_sentences(report):
         echo(line)
+
+
+ARC_COLUMNS = ("", "arcs", "UAS", "95% interval", "LAS", "95% interval")
+
+
+def format_arcs(row: ArcGroup) -> tuple[str, ...]:
+    """The cells of one relation or distance."""
+    cells = [row.value, f"{row.arcs:,}"]
+    for value, low, high in (
+        (row.uas, row.uas_low, row.uas_high),
+        (row.las, row.las_low, row.las_high),
+    ):
+        cells.append("" if value is None else f"{value:.4f}")
+        cells.append("" if low is None or high is None else f"{low:.4f} to {high:.4f}")
+    return tuple(cells)
 
 
 def show_machines(report: MachineReport, by_person: bool) -> None:

@@ -82,7 +82,17 @@ def _strip(example: Example) -> Example:
     return Example(id=example.id, inputs=inputs)
 
 
+def can_be_asked(form: Form) -> bool:
+    """Whether a model can be asked: for a choice, for texts or for spans, not for a structure such as a tree."""
+    answer = {} if form.sample is None else form.sample.answer
+    return form.offers is not None or not any(isinstance(part, dict) for part in answer.values())
+
+
 def _check(task: JudgingTask) -> JudgingTask:
+    if not can_be_asked(task.form):
+        what = f"a model cannot answer the form {task.form.name}, whose answer is a structure"
+        cure = "give the items to a model as a task with `nikawa run`, or to workers"
+        raise BadInput(what, file=task.name, cure=cure)
     if task.language not in LANGUAGES:
         raise BadInput(
             f"there is no language {task.language!r}", cure=f"use {', '.join(LANGUAGES)}"

@@ -556,7 +556,8 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
     return done
 
 
-SPANS = "span-tagging"
+STRUCTURES = ("span-tagging", "tree")
+"""Forms whose answers have measures of their own."""
 PLACES = 6
 """Decimals that are kept."""
 
@@ -569,14 +570,14 @@ def measure_agreement(
     For items that a worker reported, the other answers count.
     """
     from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
-    from nikawa.aggregation.spans import freeze_spans
     from nikawa.aggregation.table import Table
+    from nikawa.aggregation.trees import freeze_answers
 
-    if not (ANSWER_READERS[question.form].votes or question.form == SPANS):
+    if not (ANSWER_READERS[question.form].votes or question.form in STRUCTURES):
         return ()
     votes = [replace(judgement, answer=to_vote(judgement.answer, question)) for judgement in judged]
     votes = [judgement for judgement in votes if judgement.answer is not None]
-    table = Table.from_judgements(freeze_spans(votes)) if votes else None
+    table = Table.from_judgements(freeze_answers(votes)) if votes else None
     if table is None or not (table.per_item() > 1).any():
         return ()
     options = AgreeOptions(level=None if question.form == "scale" else "nominal")

@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+from nikawa.datasets.trees import find_tree_fault
 from nikawa.recipes.recipe import Ask
 from nikawa.records import Example
 
@@ -205,6 +206,41 @@ def _parse_json(answer: Any) -> Any:
         raise ValueError(f"not JSON: {problem}") from None
 
 
+def read_tree(answer: Any, question: Question, example: Example) -> dict[str, Any]:
+    """A tree over the words: `{heads, labels}`, JSON, or `head:LABEL` for each word with blanks between."""
+    size, labels = len(example.inputs.get("words", ())), question.ask.labels
+    tree = parse_arcs(answer) if isinstance(answer, str) else answer
+    if not isinstance(tree, dict) or tree.keys() != {"heads", "labels"}:
+        raise ValueError("not a tree of heads and labels")
+    if not all(isinstance(tree[part], list) for part in tree):
+        raise ValueError("heads and labels are lists")
+    if fault := find_tree_fault(tree["heads"], size):
+        raise ValueError(fault)
+    if len(tree["labels"]) != size:
+        raise ValueError(f"{len(tree['labels'])} labels for {size} words")
+    for label in tree["labels"]:
+        if label not in labels:
+            raise ValueError(f"{label!r} is not one of {', '.join(labels)}")
+    return tree
+
+
+def parse_arcs(answer: str) -> Any:
+    """The tree of a sheet's cell: JSON, or the arcs of the words in order."""
+    if answer.lstrip().startswith("{"):
+        try:
+            return msgspec.json.decode(answer)
+        except msgspec.DecodeError:
+            raise ValueError(f"{answer!r} is not JSON") from None
+    heads, labels = [], []
+    for arc in answer.split():
+        head, colon, label = arc.partition(":")
+        if not colon or not (head.isascii() and head.isdigit()):
+            raise ValueError(f"{arc!r} is not head:LABEL")
+        heads.append(int(head))
+        labels.append(label)
+    return {"heads": heads, "labels": labels}
+
+
 ANSWER_READERS = {
     form.name: form
     for form in (
@@ -224,6 +260,7 @@ ANSWER_READERS = {
         AnswerReader("span-tagging", read_spans),
         AnswerReader("dialogue", read_dialogue),
         AnswerReader("dialogue-states", read_states),
+        AnswerReader("tree", read_tree),
     )
 }
 """The forms by name, as the annotation pages call them."""

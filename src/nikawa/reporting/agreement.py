@@ -21,6 +21,7 @@ from nikawa.aggregation.kappa import confusion_by_pair, has_few_pairs, pair_kapp
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.trees import holds_trees
 from nikawa.io.atomic import atomic_folder
 from nikawa.reporting.label_placement import Box, LabelledPoint, place_labels, text_width
 from nikawa.reporting.markup import TEMPLATES, render, text
@@ -303,11 +304,11 @@ def draw_plots(report: AgreeReport, table: Table) -> dict[str, Markup]:
     plots: dict[str, Markup] = {}
     if report.counts:
         plots["items"] = draw_standing(report.counts)
-    if holds_spans(table):
+    if holds_spans(table) or holds_trees(table):
         counts = list(report.distribution.values())
         if counts:
             names = [name or "without a label" for name in report.distribution]
-            plots["spans"] = draw_bars(names, counts, sum(counts))
+            plots["parts"] = draw_bars(names, counts, sum(counts))
     else:
         plots["answers"] = draw_distribution(table)
         if len(table.categories) <= MAX_CATEGORIES:
@@ -321,6 +322,11 @@ def draw_plots(report: AgreeReport, table: Table) -> dict[str, Markup]:
     return plots
 
 
+def name_parts(table: Table) -> str:
+    """What the answers are lists of, as the page counts them by label; empty: they are single answers."""
+    return "Spans" if holds_spans(table) else "Arcs" if holds_trees(table) else ""
+
+
 def render_page(report: AgreeReport, table: Table) -> str:
     """The page of an agreement report, with the plots of the judgements it was made from."""
     made = render(
@@ -328,8 +334,9 @@ def render_page(report: AgreeReport, table: Table) -> str:
         title=f"Agreement: {report.judgements}, {report.question}",
         style=(TEMPLATES / "agreement.css").read_text("utf-8"),
         report=report,
+        arcs=report.arcs if isinstance(report.arcs, tuple) else (),
         plots=draw_plots(report, table),
-        are_spans=holds_spans(table),
+        parts=name_parts(table),
         whisker=draw_measure,
         machines=report.machines if isinstance(report.machines, Struct) else None,
         interval=draw_group,

@@ -106,6 +106,12 @@ class Page:
             Path(SHOTS).mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
 
+    def view(self, name: str) -> None:
+        """A picture of what is in sight."""
+        if SHOTS:
+            Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=str(Path(SHOTS) / f"{name}.png"))
+
 
 class Served:
     """A form with items of its sample, served on a port."""

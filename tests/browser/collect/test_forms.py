@@ -166,6 +166,18 @@ def checked(page: Page, answer: Any) -> None:
     page.page.click("#submit")
 
 
+def parsed(page: Page, answer: Any) -> None:
+    """The first word by keys, the second by clicks, the third by dragging, the last is the root."""
+    inner = page.page
+    inner.focus("#word-0")
+    page.keys("h", *["ArrowRight"] * 3, "Enter", "1")
+    inner.click("#word-1")
+    inner.click("#word-3")
+    inner.click("[data-value=NP_OBJ]")
+    inner.drag_and_drop("#word-2", "#word-3")
+    page.keys("1", "0", "1", "Control+Enter")
+
+
 STEPS: dict[str, Callable[[Page, Any], None]] = {
     "choice": pressed("1", "Enter"),
     "inference": pressed("1", "4", "Enter"),
@@ -183,6 +195,7 @@ STEPS: dict[str, Callable[[Page, Any], None]] = {
     "span-tagging": tagged,
     "dialogue": conversed,
     "dialogue-states": checked,
+    "tree": parsed,
 }
 
 

@@ -248,6 +248,10 @@ ANOTHER: dict[str, tuple[dict[str, Any], str]] = {
     "relation": ({"relation": "no_relation"}, ""),
     "dialogue": ({"dialogue": {"how": "self", "turns": []}}, "물안개여관이 있습니다."),
     "dialogue-states": ({"states": [[], []]}, "숙소-이름-물안개여관"),
+    "tree": (
+        {"tree": {"heads": [2, 4, 4, 0], "labels": ["NP_SBJ", "NP_OBJ", "AP", "VP"]}},
+        "하루가 → 쳤다.",
+    ),
 }
 """An answer unlike the form's sample, and what of the sample is to be read among the answers given."""
 

@@ -20,6 +20,7 @@ from nikawa.datasets.klue.shared import (
     read_blocks,
     sources,
 )
+from nikawa.datasets.trees import has_crossing_arcs, has_leftward_head, has_loop
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Dataset, Example, Finding, Task, reference
 
@@ -162,45 +163,13 @@ def tree_faults(heads: Sequence[int]) -> set[str]:
         faults.add("not-one-root")
     if heads[-1] != 0:
         faults.add("root-not-last")
-    if any(0 < head < place for place, head in enumerate(heads, start=1)):
+    if has_leftward_head(heads):
         faults.add("head-to-the-left")
     if has_loop(heads):
         faults.add("loop")
     if has_crossing_arcs(heads):
         faults.add("crossing-arcs")
     return faults
-
-
-def has_loop(heads: Sequence[int]) -> bool:
-    """Whether following the heads from some word never comes to the root."""
-    safe = {0}
-    for start in range(1, len(heads) + 1):
-        path: list[int] = []
-        word = start
-        while word not in safe:
-            if len(path) > len(heads):
-                return True
-            path.append(word)
-            word = heads[word - 1]
-        safe.update(path)
-    return False
-
-
-def has_crossing_arcs(heads: Sequence[int]) -> bool:
-    """Whether two arcs cross: arcs by left end (longest first) nest like brackets, or not."""
-    arcs = []
-    for place, head in enumerate(heads, start=1):
-        if head:
-            arcs.append((min(place, head), max(place, head)))
-    arcs.sort(key=lambda arc: (arc[0], -arc[1]))
-    open_ends: list[int] = []
-    for left, right in arcs:
-        while open_ends and open_ends[-1] <= left:
-            open_ends.pop()
-        if open_ends and open_ends[-1] < right:
-            return True
-        open_ends.append(right)
-    return False
 
 
 DATASET = Benchmark(

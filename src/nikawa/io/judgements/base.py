@@ -308,13 +308,19 @@ def parse_answer_cell(cell: str, line: int, notes: Notes) -> str | int | float |
     return float(narrow) if "." in narrow else int(narrow)
 
 
-def parse_list_cell(cell: str) -> list[Any] | None:
-    """The list of texts or mappings that a cell holds as JSON, as our own sheets write it; None for anything else.
+def parse_json_cell(cell: str) -> list[Any] | dict[str, Any] | None:
+    """The mapping, or the list of texts or mappings, that a cell holds as JSON, as our own sheets write it; None for
+    anything else.
 
-    >>> parse_list_cell('["a","b"]'), parse_list_cell("[sic]"), parse_list_cell("[1]")
-    (['a', 'b'], None, None)
+    >>> parse_json_cell('["a","b"]'), parse_json_cell("[sic]"), parse_json_cell("[1]"), parse_json_cell('{"heads":[0]}')
+    (['a', 'b'], None, None, {'heads': [0]})
     """
     text = cell.strip()
+    if text.startswith("{") and text.endswith("}"):
+        try:
+            return msgspec.json.decode(text, type=dict[str, Any])
+        except (msgspec.MsgspecError, RecursionError):
+            return None
     if not (text.startswith("[") and text.endswith("]")):
         return None
     try:
@@ -333,7 +339,7 @@ def format_answer_cell(answer: Any) -> Any:
     if answer is None or isinstance(answer, int | float):
         return answer
     if isinstance(answer, str):
-        return f"'{answer}" if parse_list_cell(answer.lstrip("'")) is not None else answer
+        return f"'{answer}" if parse_json_cell(answer.lstrip("'")) is not None else answer
     return msgspec.json.encode(answer).decode()
 
 

@@ -29,7 +29,7 @@ from nikawa.io.judgements.base import (
     Numbered,
     clean_cell,
     parse_answer_cell,
-    parse_list_cell,
+    parse_json_cell,
     parse_seconds,
 )
 from nikawa.io.lines import (
@@ -305,11 +305,11 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
             kind = KIND_CELLS.get(row[columns.kind].strip(), "person") if columns.kind else "person"
             prelabel = parse_prelabel(row[columns.prelabel]) if columns.prelabel else None
             for question, column in columns.answers:
-                answer: Any = parse_list_cell(row[column])
+                answer: Any = parse_json_cell(row[column])
                 if answer is None:
                     answer = parse_answer_cell(row[column], line, notes)
                 if isinstance(answer, str) and answer.startswith("'"):
-                    is_guarded = parse_list_cell(answer.lstrip("'")) is not None
+                    is_guarded = parse_json_cell(answer.lstrip("'")) is not None
                     answer = answer[1:] if is_guarded else answer
                 if answer is None:
                     continue

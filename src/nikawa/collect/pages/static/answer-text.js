@@ -1,10 +1,20 @@
 // An answer of any form as text: labels by their names, spans by their text, choices by their wording.
-import { make, nameOf, settings } from "./form.js";
+import { make, messages, nameOf, settings } from "./form.js";
 
 const slice = (text, start, end) => [...text].slice(start, end).join("");
 
 function line(...parts) {
   return make("span", { class: "answer-text" }, ...parts);
+}
+
+// Of a tree the words on which the answers differ, or all where there is one answer alone.
+function arcs({ heads, labels }, { inputs, answers = [] }) {
+  const others = answers.flatMap(({ answer }) => Object.values(answer)).filter((tree) => Array.isArray(tree?.heads));
+  const differs = (n) => others.length < 2 || others.some((tree) => tree.heads[n] !== others[0].heads[n] || tree.labels[n] !== others[0].labels[n]);
+  const form = (n) => inputs.words?.[n]?.form ?? String(n + 1);
+  const head = (n) => (heads[n] === null ? "?" : heads[n] === 0 ? messages.root : form(heads[n] - 1));
+  const shown = heads.map((_, n) => n).filter(differs);
+  return shown.map((n) => line(`${form(n)} → ${head(n)} `, make("b", {}, labels[n] === null ? "?" : nameOf(labels[n]))));
 }
 
 function one(value, { inputs }, place, count) {
@@ -25,6 +35,6 @@ function one(value, { inputs }, place, count) {
 // The form itself shows the place of an answer, so `start` is skipped.
 export function answerText(answer, item) {
   const parts = Object.entries(answer).filter(([question]) => question !== "start").flatMap(([, value]) =>
-    (Array.isArray(value) ? value.map((each, place) => one(each, item, place, value.length)) : [one(value, item)]));
+    (Array.isArray(value?.heads) ? arcs(value, item) : Array.isArray(value) ? value.map((each, place) => one(each, item, place, value.length)) : [one(value, item)]));
   return parts.length ? parts : ["–"];
 }
