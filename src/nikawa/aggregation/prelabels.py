@@ -41,8 +41,20 @@ def fold_answer(answer: Any) -> Any:
     """An answer such that two that say the same are equal: numbers by value, marks and other parts in any order."""
     if isinstance(answer, str | int | float):
         return answer
-    plain = msgspec.to_builtins(answer)
+    plain = list_arcs(msgspec.to_builtins(answer))
     return sorted(map(_encode, plain)) if _has_parts(plain) else plain
+
+
+def list_arcs(plain: Any) -> Any:
+    """A tree as a list with place, head and relation of each word; anything else as it is.
+
+    >>> list_arcs({"heads": [2, 0], "labels": ["NP", "VP"]})
+    [[1, 2, 'NP'], [2, 0, 'VP']]
+    """
+    if not isinstance(plain, dict) or plain.keys() != {"heads", "labels"}:
+        return plain
+    rows = zip(plain["heads"], plain["labels"], strict=False)
+    return [[place, head, label] for place, (head, label) in enumerate(rows, start=1)]
 
 
 def _encode(part: Any) -> str:
@@ -59,7 +71,8 @@ def is_same_answer(one: Any, other: Any) -> bool:
 
 
 def compare_answers(one: Any, other: Any) -> float:
-    """How close two answers are: of lists of spans or other parts the F1 of those they share, else 1 for the same.
+    """How close two answers are: of lists of spans or other parts the F1 of those they share, of trees the share of words
+    with the same arc, else 1 for the same.
 
     >>> compare_answers([{"start": 0, "end": 2}], [{"end": 2, "start": 0}, {"start": 3, "end": 4}]) < 1
     True
@@ -77,7 +90,7 @@ def _has_parts(answer: Any) -> bool:
     """Whether an answer is a list of spans or other records, whose order does not matter."""
     if isinstance(answer, str | int | float):
         return False
-    plain = msgspec.to_builtins(answer)
+    plain = list_arcs(msgspec.to_builtins(answer))
     return isinstance(plain, list | tuple) and any(isinstance(part, dict | list) for part in plain)
 
 

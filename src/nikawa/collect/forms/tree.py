@@ -107,6 +107,26 @@ def is_near_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> b
     return bool(equal >= options.share * len(heads) - 1e-9)
 
 
+def misattach(
+    gold: Mapping[str, Any], example: Example, options: Options, chance: float
+) -> Answer | None:
+    """The gold with other relations, of just as many words as make it wrong; None where there is no other relation."""
+    tree, size = gold.get(options.question), len(list_words(example))
+    free = [label for label in options.labels if label != options.root_label]
+    if not is_tree(tree, size) or tree is None or len(free) < 2:
+        return None
+    places = [n for n in range(size) if tree["heads"][n] or not options.root_label]
+    count = int((1 - options.share) * size) + 1
+    if count > len(places):
+        return None
+    start, labels = int(chance * len(places)), list(tree["labels"])
+    for n in range(count):
+        place = places[(start + n) % len(places)]
+        others = [label for label in free if label != labels[place]]
+        labels[place] = others[int(chance * len(others))]
+    return {options.question: {"heads": list(tree["heads"]), "labels": labels}}
+
+
 def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     """The text, its words with the relations that are likely, and the tree it comes with."""
     words = list_words(example)
@@ -141,7 +161,9 @@ FORM = Form(
     validate=validate,
     settings=Tree,
     gold_matches=is_near_gold,
+    mislead=misattach,
     view=view,
+    template="tree.html",
     words={
         "ja": {
             "prompt": "文節ごとに、係り先と関係を指定してください。",

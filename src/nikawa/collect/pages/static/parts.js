@@ -1,6 +1,9 @@
 // Parts of forms: texts of an item, groups of choices, fields to write in.
 import { LONG, changed, make, messages, nameOf, say, settings, submit } from "./form.js";
 import { marked } from "./marks.js";
+import { problemPlace } from "./problems.js";
+
+export { problemPlace };
 
 const item = document.getElementById("item");
 export const fields = document.getElementById("fields");
@@ -42,10 +45,6 @@ export function showChoices(inputs) {
     return make("li", { class: right ? "right" : undefined }, make("bdi", {}, choice), right ? ` (${messages.right_choice})` : "");
   });
   item.append(make("div", { class: "block" }, make("h3", {}, inputName("choices")), make("ul", { class: "given" }, ...entries)));
-}
-
-export function problemPlace(where) {
-  return make("p", { class: "problem", id: `problem-${where}`, "data-problem": where, "aria-live": "polite" });
 }
 
 // A group of radio buttons; `entries` are { value, name, key, said? }, the last for screen readers, where it is not the name. Gives { element, get, set, press }.

@@ -1,5 +1,11 @@
 // The problems of an answer, shown next to the fields they concern.
+import { make } from "./form.js";
+
 const byId = (name) => document.getElementById(name);
+
+export function problemPlace(where) {
+  return make("p", { class: "problem", id: `problem-${where}`, "data-problem": where, "aria-live": "polite" });
+}
 
 export function clearProblems() {
   byId("problems").hidden = true;

@@ -2,10 +2,11 @@
 // Heads are kept as in the answer: numbers from 1, 0 for the root, null where none is set.
 import { crossing, drawArcs, drawLine, picture } from "./arcs.js";
 import { changed, make, messages, nameOf, say, settings, start, tell } from "./form.js";
-import { fields, problemPlace } from "./parts.js";
+import { problemPlace } from "./problems.js";
 
 const { question, labels: known, root_label: rootLabel, head_final: headFinal } = settings;
 const place = document.getElementById("item");
+const fields = document.getElementById("fields");
 const column = matchMedia("(max-width: 40rem)");
 const FAR = 6; // pixels a pointer moves before it drags
 const EDGE = 60; // pixels from the edge where dragging scrolls
