@@ -276,6 +276,11 @@ def test_a_comparison_shows_only_p_and_the_interval(here: Served) -> None:
     ):
         assert "A is significantly better" not in here.get(f"/compare?{query}")
     assert "no score on the same test set" in here.get(f"/compare?a={a}&b={IDS['later version']}")
+    people = IDS["people (3 judgements)"]  # they have no answers of one system
+    assert people not in here.get("/compare")
+    assert "A is significantly better" not in here.get(f"/compare?a={a}&b={people}")
+    assert 'action="/compare"' not in here.get(f"/s/{people}")
+    assert 'action="/compare"' in here.get(f"/s/{a}")
     assert len(here.queue.asked) == 1
 
 

@@ -230,7 +230,8 @@ def render_system(page: PageContext, entry: EntryView) -> str:
         (page.t["provenance"], "\n".join(list_provenance(entry.provenance))),
         (page.t["identifier"], entry.id),
     ]
-    others = [one for one in _list_comparable(board) if one.id != entry.id]
+    comparable = _list_comparable(board)
+    others = [one for one in comparable if one.id != entry.id] if entry in comparable else []
     return _render(
         "system.html",
         page,
@@ -321,8 +322,12 @@ def _list_rules(page: PageContext) -> Iterable[tuple[str, str]]:
 
 
 def _list_comparable(board: BoardView) -> list[EntryView]:
-    """The systems with a shown score, the best of the first task first."""
-    entries = [one for one in board.shown if any(s.value is not None for s in one.scores)]
+    """The systems with a shown score, the best of the first task first; people have no answers of one system."""
+    entries = [
+        one
+        for one in board.shown
+        if one.kind != "human" and any(score.value is not None for score in one.scores)
+    ]
     task = board.tasks[0]
     rows = make_table(board, task, task.splits[0]).rows
     places = {row.entry.id: place for place, row in enumerate(rows)}

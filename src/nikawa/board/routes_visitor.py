@@ -208,8 +208,8 @@ def list_pairs(
 
 
 def find_entry(view: BoardView, id: str) -> EntryView | None:
-    """A system that can be compared; an unknown id is the choice of none."""
-    return next((entry for entry in view.shown if entry.id == id), None)
+    """A system that can be compared; an unknown id, and people, are the choice of no system."""
+    return next((one for one in view.shown if one.id == id and one.kind != "human"), None)
 
 
 def find_task(snapshot: Snapshot, request: Request) -> TaskView:

@@ -271,7 +271,7 @@ def show_status(report: dict[str, Any]) -> None:
             )
             for one in report["latest"]
         ]
-        print_table(("received", "system", "submission", "state", "flags", "problem"), rows)
+        print_table(("received (UTC)", "system", "submission", "state", "flags", "problem"), rows)
     bits: dict[tuple[str, str], float] = {}
     for one in report["disclosed"]:
         place = one["task"], one["split"]

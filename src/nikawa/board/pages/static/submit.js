@@ -123,10 +123,10 @@ function summarise() {
   if (count("wrong")) text = say("wrong_left");
   if (count("waiting") + count("checking")) text = say("busy");
   byId("summary").textContent = text;
-  const missing = finals.filter(({ task, split }) => !seeds[`${task}:${split}`] && parts.length && Object.keys(seeds).some((place) => place.startsWith(`${task}:`)));
+  byId("send").disabled = !parts.length || crowded || count("wrong") + count("waiting") + count("checking") > 0;
+  const missing = finals.filter(({ task, split }) => !byId("send").disabled && !seeds[`${task}:${split}`] && Object.keys(seeds).some((place) => place.startsWith(`${task}:`)));
   byId("missing").textContent = missing.length ? say("no_final", { parts: missing.map(({ task, split }) => `${task}:${split}`).join(say("comma")) }) : "";
   byId("missing").hidden = !missing.length;
-  byId("send").disabled = !parts.length || crowded || count("wrong") + count("waiting") + count("checking") > 0;
   byId("table").hidden = !files.length;
 }
 
