@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +18,14 @@ from tests.io.test_limits import write_parquet_bomb
 
 from nikawa.board.helpers import start_checker, start_scorer
 from nikawa.board.submissions import receive_file
-from nikawa.board.wire import Helper, HelperFailed, HelperGone, Message
+from nikawa.board.wire import (
+    WAS_KILLED,
+    Helper,
+    HelperFailed,
+    HelperGone,
+    Message,
+    answer_requests,
+)
 from nikawa.errors import BadInput
 
 HOSTILE = """
@@ -48,6 +57,8 @@ def work(header, blocks):
         ctypes.string_at(0)
     if kind == "exit":
         os._exit(0)
+    if kind == "killed":
+        os.kill(os.getpid(), 9)
     if kind == "recursion":
         return work(header, blocks)
     if kind == "half an answer":
@@ -109,6 +120,25 @@ def test_hostile_work_ends_with_one_line(ask_hostile, kind: str, says: str) -> N
     assert "zqx" not in header["fault"]
     assert seconds < 8
     assert ask_hostile(kind="none")[0] == {"fine": True}
+
+
+def test_a_child_that_was_killed_is_no_fault_of_the_file(ask_hostile) -> None:  # type: ignore[no-untyped-def]
+    """The system does this where memory is short: the queue tries again, and a submitter is asked to send again."""
+    header, _ = ask_hostile(kind="killed")
+    assert header == {WAS_KILLED: True}
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            answer_requests(connection, lambda request: Message({WAS_KILLED: True}))
+
+    mine, its = socket.socketpair()
+    thread = threading.Thread(target=answer, args=(its,))
+    thread.start()
+    helper = Helper(lambda: mine)
+    with pytest.raises(HelperGone, match="was killed"):
+        helper.ask(Message({"do": "score"}))
+    helper.close()
+    thread.join()
 
 
 def test_a_child_cannot_fill_the_disk(ask_hostile, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -1,6 +1,7 @@
 """Kill the server of a leaderboard with -9 again and again while accounts submit; hold what was acknowledged against disk and store.
 
-`python -m tests.soak.board_kill --accounts 20 --kills 30 --database postgres`
+`python -m tests.soak.board_kill --accounts 20 --kills 30 --database postgres`; with `--helpers`, the processes that check and score are
+killed, and the server goes on.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -76,12 +80,30 @@ class Client:
             await asyncio.sleep(0.1)
 
 
-async def drive(server: Server, clients: list[Client], kills: int, seconds: float) -> None:
-    """Run the clients, and kill the server at random moments."""
+def kill_helper(server: Server, chance: random.Random) -> None:
+    """Kill one of the processes that check and score, or one of their children."""
+    assert server.process is not None
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    own = [one for one, parent in parents.items() if parent == server.process.pid]
+    own += [one for one, parent in parents.items() if parent in own]
+    with suppress(ProcessLookupError):
+        os.kill(chance.choice(own), signal.SIGKILL)
+
+
+async def drive(
+    server: Server, clients: list[Client], kills: int, seconds: float, helpers: bool
+) -> None:
+    """Run the clients, and kill the server, or what works for it, at random moments."""
     over, chance = asyncio.Event(), random.Random(0)
     work = [asyncio.create_task(client.work(over)) for client in clients]
     for _ in range(kills):
         await asyncio.sleep(seconds / kills * (0.5 + chance.random()))
+        if helpers:
+            await asyncio.to_thread(kill_helper, server, chance)
+            continue
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.start)
     await asyncio.sleep(1)
@@ -151,7 +173,7 @@ def soak(how: argparse.Namespace, database: str) -> dict[str, Any]:
         server.start()
         clients = [Client(made, account, server.port) for account in made.tokens]
         try:
-            asyncio.run(drive(server, clients, how.kills, how.seconds))
+            asyncio.run(drive(server, clients, how.kills, how.seconds, how.helpers))
             with open_store(database, made.board) as store:
                 is_drained = drain(store)
         finally:
@@ -174,6 +196,7 @@ def main() -> None:
     parser.add_argument("--accounts", type=int, default=20)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--helpers", action="store_true")
     parser.add_argument("--items", type=int, default=300)
     parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")
     how = parser.parse_args()

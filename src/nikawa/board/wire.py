@@ -32,6 +32,8 @@ OPEN_FILES = 64
 """Descriptors of a child."""
 CANNOT_BEGIN = "cannot begin"
 """The field of the header with the reason why a helper answers nothing at all: no fault of the request."""
+WAS_KILLED = "was killed"
+"""The field of the header that says that the request may be tried again."""
 _LENGTH = struct.Struct(">Q")
 
 
@@ -127,7 +129,8 @@ def run_limited(
 ) -> Message:
     """Do a request in a forked child.
 
-    The answer has `"fault"` in its header where the child refused it, crashed, or came to a limit. Without `gives_reasons` a refusal is
+    The answer has `"fault"` in its header where the child refused it, crashed, or came to a limit, and `WAS_KILLED` where somebody else
+    ended the child, as the system does when memory is short: that is no fault of the request. Without `gives_reasons` a refusal is
     not quoted: its words could be made of what the child alone may read.
     """
     mine, its = socket.socketpair()
@@ -153,6 +156,9 @@ def run_limited(
         _, status = os.waitpid(child, 0)
     if answer is not None:
         return answer
+    # a limit of CPU time sends another signal first
+    if not fault and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return Message({WAS_KILLED: True})
     return Message({"fault": fault or _describe_end(status, limits)})
 
 
@@ -169,7 +175,7 @@ def _describe_end(status: int, limits: Limits) -> str:
     """Why a child ended without an answer."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        if number in (signal.SIGXCPU, signal.SIGKILL):
+        if number == signal.SIGXCPU:
             return f"needs more than {limits.seconds:g} seconds of computing time"
         return f"ended the process that read it (signal {number})"
     return f"needs more than {limits.megabytes} MB of memory, or ended the process that read it"
@@ -277,6 +283,8 @@ class Helper:
             if reason := answer.header.get(CANNOT_BEGIN):
                 self._hang_up()
                 raise HelperCannotBegin(str(reason))
+        if answer.header.get(WAS_KILLED):
+            raise HelperGone("the process that did it was killed")
         if fault := answer.header.get("fault"):
             raise HelperFailed(str(fault))
         return answer
