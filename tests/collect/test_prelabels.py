@@ -17,7 +17,7 @@ from nikawa.collect.items import import_judgements, sync_items
 from nikawa.collect.prelabels import make_wrong_answer
 from nikawa.collect.project import create_project
 from nikawa.collect.settings import Settings
-from nikawa.collect.store import Store, open_store
+from nikawa.collect.store import ADDED_TABLES, Store, open_store
 from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions, open_judgements
 from nikawa.io.records import write_records
@@ -250,8 +250,8 @@ def test_every_form_that_offers_answers_has_a_wrong_one_for_control_items(
 def test_older_databases_get_the_tables(make: Callable[..., Any], database: str) -> None:
     project = make(items=2)
     with open_store(database, project.folder, project.name) as store:
-        store.write(lambda db: db.execute("DROP TABLE prelabelled"))
-        store.write(lambda db: db.execute("DROP TABLE prelabels"))
+        for table in ADDED_TABLES:
+            store.write(lambda db, name=table: db.execute(f"DROP TABLE {name}"))
     with open_store(database, project.folder, project.name) as store:
         sync_items(project, store)
         crowd = Crowd(project, store)

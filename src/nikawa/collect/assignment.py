@@ -286,6 +286,8 @@ def _choose_main(
     db: Connection, worker: Worker, settings: Settings, items: int, key: bytes
 ) -> Candidate | None:
     assign = settings.assign
+    if settings.effort.most:
+        return _pick_by_gain(db, worker, settings)
     if assign.order == "file":
         return _pick_from_index(db, worker, settings, "i.position", 0)
     for steps in STEPS:
@@ -344,6 +346,19 @@ def _pick_from_index(
         if candidate is not None:
             return candidate
     return None
+
+
+def _pick_by_gain(db: Connection, worker: Worker, settings: Settings) -> Candidate | None:
+    """The free open item whose next answer is expected to bring most."""
+    unseen, seen_by = _unseen(worker, settings, "main")
+    row = db.one(
+        "SELECT i.id, i.position, i.kind, i.grp, t.body, t.gold, p.source, p.body FROM efforts e"  # noqa: S608
+        " JOIN items i ON i.id = e.item JOIN texts t ON t.item = i.id"
+        " LEFT JOIN prelabels p ON p.item = i.id"
+        f" WHERE i.open = 1 AND {unseen} ORDER BY e.place LIMIT 1",
+        *seen_by,
+    )
+    return None if row is None else Candidate(*row)
 
 
 def _unseen(worker: Worker, settings: Settings, kind: str) -> tuple[str, tuple[int, ...]]:

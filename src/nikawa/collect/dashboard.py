@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from nikawa.collect.effort import effort_summary
 from nikawa.collect.project import Project
 from nikawa.collect.store import ANSWERS, BY_MACHINE, IS_COUNTED, decode_example, format_time
 from nikawa.collect.workers import AUTHOR, REPORT_COUNTED, all_workers
@@ -35,6 +36,7 @@ def overview(db: Connection, project: Project) -> dict[str, Any]:
         "form": settings.form,
         "workers_per_item": settings.assign.workers_per_item,
         "progress": count_progress(db),
+        **({"effort": effort} if (effort := effort_summary(db, project)) else {}),
         "workers": workers,
         **({"look_alikes": look_alikes} if look_alikes else {}),
         "time": count_times(db),

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from nikawa.collect.adjudication import import_decisions
 from nikawa.collect.assignment import remember_seen
+from nikawa.collect.effort import plan_effort
 from nikawa.collect.form import REPORTS
 from nikawa.collect.imports import fit_judgements, list_questions
 from nikawa.collect.permutation import draw_index_start
@@ -109,13 +110,17 @@ def sync_items(project: Project, store: Store) -> dict[str, int]:
             added[kind] = store.write(add_items, project, kind, path)
             store.write(set_value, f"file {kind}", version)
     workers = project.settings.assign.workers_per_item
-    if store.read(get_value, "asked") != str(workers):
+    is_adaptive = bool(project.settings.effort.most)
+    asked = "adaptive" if is_adaptive else str(workers)
+    if store.read(get_value, "asked") != asked:
 
         def ask_workers(db: Connection) -> None:
             db.execute("UPDATE items SET asked = ? WHERE asked <> ?", workers, workers)
-            set_value(db, "asked", str(workers))
+            set_value(db, "asked", asked)
 
         store.write(ask_workers)
+    if is_adaptive:
+        store.write(plan_effort, project)
     store.write(sync_prelabels, project)
     return added
 
@@ -336,6 +341,7 @@ def import_judgements(
             decisions = import_decisions(db, project, reading.decisions, str(file), now)
             reports = import_reports(db, project, reading.reports, str(file), now)
             sync_prelabels(db, project)
+            plan_effort(db, project)
             return answers, known, decisions, reports, differing
 
         answers, known, decisions, reports, differing = store.write(add_all)

@@ -306,6 +306,7 @@ class OwnerRoutes(LoginRoutes):
             return worker
 
         worker = await self.site.write(change_by_name)
+        self.site.effort.note_change()
         return json_response({"worker": worker.name, "state": worker.state})
 
     async def resolve(self, request: Request) -> Response:
@@ -316,6 +317,7 @@ class OwnerRoutes(LoginRoutes):
         state = await self.site.write(
             resolve_item, body.ref, body.action, body.reason, who=person.name, now=now
         )
+        self.site.effort.note_change()
         return json_response({"ref": body.ref, "state": state})
 
     async def links(self, request: Request) -> Response:

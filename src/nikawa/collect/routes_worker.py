@@ -155,6 +155,7 @@ class WorkerRoutes:
     def __init__(self, site: Site) -> None:
         self.site, self.project = site, site.project
         self._remaining: dict[int, Remaining] = {}
+        self.effort = site.effort
 
     def routes(self) -> list[BaseRoute]:
         """The table of routes."""
@@ -215,7 +216,14 @@ class WorkerRoutes:
         token_hash = self.token_hash(request)
         now = self.site.clock()
         state = await self.site.write(next_item, self.project, token_hash, now)
-        return json_response(await self.state(state))
+        return json_response(await self.state(await self.after_plan(token_hash, state)))
+
+    async def after_plan(self, token_hash: str, state: PageState) -> PageState:
+        """The state of a page once all answers are planned with: who would get no item looks again after that."""
+        if not self.effort.is_on or state.assigned is not None or state.worker.state != "active":
+            return state
+        await self.effort.catch_up()
+        return await self.site.write(next_item, self.project, token_hash, self.site.clock())
 
     async def answer(self, request: Request) -> Response:
         """Take an answer once it is within the form's rules; the state of the page comes back with the next item.
@@ -232,6 +240,8 @@ class WorkerRoutes:
         text = msgspec.json.encode(body.answer, order="deterministic").decode()
         submission = Submission(body.lease, body.key, text, body.comment, body.seconds, correct)
         saved, state = await self.site.write(save_answer, self.project, token_hash, submission, now)
+        self.effort.note_change()
+        state = await self.after_plan(token_hash, state)
         return json_response(
             {
                 "saved": True,
@@ -282,6 +292,7 @@ class WorkerRoutes:
         now = self.site.clock()
         body = await self.site.read_body(request, UndoBody)
         state = await self.site.write(undo_answer, self.project, token_hash, body.key, now)
+        self.effort.note_change()
         return json_response({"state": await self.state(state)})
 
     async def report(self, request: Request) -> Response:
@@ -294,6 +305,8 @@ class WorkerRoutes:
             raise Refused("bad_request", 400)
         report = Report(body.lease, body.key, body.code, body.comment)
         saved, state = await self.site.write(report_item, self.project, token_hash, report, now)
+        self.effort.note_change()
+        state = await self.after_plan(token_hash, state)
         return json_response(
             {
                 "saved": True,

@@ -63,6 +63,25 @@ class Prelabels(SettingsTable, frozen=True):
     workers can tell that an item that is filled in is no control item."""
 
 
+class Effort(SettingsTable, frozen=True):
+    """Ask the next person only where the answer is not yet sure, instead of `workers_per_item` persons everywhere."""
+
+    most: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """Workers that no item gets more of; 0: each item gets `workers_per_item`, whatever they answer."""
+    least: Annotated[int, Meta(ge=0, le=10_000)] = 2
+    """Workers that every item gets, however sure its answer is."""
+    sure: Annotated[float, Meta(gt=0, lt=1)] = 0.95
+    """Of labels: the probability of the leading label from which an item has enough answers."""
+    width: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
+    """Of a scale: the width of the 95% interval at which an item has enough answers."""
+    budget: Count = 0
+    """Answers to main items that may be bought in all; 0: no limit."""
+    pilot: Count = 0
+    """Items, drawn by chance, that get `most` workers anyway; they show how often workers and machines err."""
+    machines: bool = False
+    """Whether the answers of machines that were imported count towards being sure."""
+
+
 class Pilot(SettingsTable, frozen=True):
     """The trial before the main task: all of pilot.jsonl, in its order."""
 
@@ -161,6 +180,7 @@ class Settings(SettingsTable, frozen=True):
     assign: Assign = Assign()
     gold: Gold = Gold()
     prelabels: Prelabels = Prelabels()
+    effort: Effort = Effort()
     pilot: Pilot = Pilot()
     speed: Speed = Speed()
     pay: Pay = Pay()
@@ -239,6 +259,7 @@ def format_settings(settings: Settings) -> str:
         )
     for name, table, comment in (
         ("prelabels", settings.prelabels, "a machine's answers, which workers find filled in"),
+        ("effort", settings.effort, "the next person is asked only where the answer is not sure"),
     ):
         if table != type(table)():
             text += f"\n[{name}]{' ' * (26 - len(name))}# {comment}\n"

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nikawa.collect.effort import EffortPlanner
 from nikawa.collect.form import Form, Problem
 from nikawa.errors import BadInput
 from nikawa.serve.background import LatestFigures
@@ -80,6 +81,7 @@ class Site(ServedSite):
         self.login_requests = RateLimiter(0.2, 8)
         """Of an address."""
         self.figures = LatestFigures(clock)
+        self.effort = EffortPlanner(self)
 
     @cached_property
     def static(self) -> StaticFiles:

@@ -92,13 +92,16 @@ CREATE TABLE decisions (
 CREATE INDEX decisions_item ON decisions (item, seq)"""
 )
 
-PRELABEL_TABLES = (
-    "CREATE TABLE prelabels (item {int} PRIMARY KEY, source TEXT NOT NULL, body TEXT NOT NULL)",
-    "CREATE TABLE prelabelled (item {int} NOT NULL, worker {int} NOT NULL, source TEXT NOT NULL, body TEXT NOT NULL,"
+ADDED_TABLES = {
+    "prelabels": "CREATE TABLE prelabels (item {int} PRIMARY KEY, source TEXT NOT NULL, body TEXT NOT NULL)",
+    "prelabelled": "CREATE TABLE prelabelled (item {int} NOT NULL, worker {int} NOT NULL, source TEXT NOT NULL, body TEXT NOT NULL,"
     " shown {int} NOT NULL, PRIMARY KEY (item, worker)) {norowid}",
-)
+    "efforts": "CREATE TABLE efforts (item {int} PRIMARY KEY, place {int} NOT NULL);"
+    "CREATE INDEX efforts_place ON efforts (place)",
+}
 """`prelabels` is the machine's answer to each item; `prelabelled` is what was drawn when a worker got an item: the
-machine's answer then, and whether the page was filled in with it. Databases of older versions get both when opened."""
+machine's answer then, and whether the page was filled in with it. `efforts` is the order in which items are asked about where
+the number of workers adapts. Databases of older versions get them when opened."""
 BY_MACHINE = 2
 """The value of `answers.surplus` of an answer that no person gave."""
 ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
@@ -117,11 +120,13 @@ class Store(ServerStore):
     def create_tables(cls, database: Database, db: Connection) -> None:
         """Create the tables, and in a database of an older version those that were added since."""
         super().create_tables(database, db)
-        if not db.has_table("prelabelled"):
-            with db.transaction():
-                if not db.has_table("prelabelled"):
-                    for statement in PRELABEL_TABLES:
-                        db.execute(statement.format(**database.column_types))
+        if all(map(db.has_table, ADDED_TABLES)):
+            return
+        with db.transaction():
+            for name, statements in ADDED_TABLES.items():
+                if not db.has_table(name):
+                    for statement in statements.format(**database.column_types).split(";"):
+                        db.execute(statement)
 
 
 def project_database(address: str, folder: Path, name: str) -> Database:
