@@ -54,7 +54,7 @@ def work(crowd: Crowd, *, hard: bool = True, plan: bool = True) -> list[str]:
 
 def asked(crowd: Crowd) -> list[tuple[int, int, int]]:
     sql = "SELECT asked, done, leased FROM items WHERE kind = 'main' ORDER BY id"
-    return crowd.store.read(lambda db: db.rows(sql))  # type: ignore[no-any-return]
+    return crowd.store.read(lambda db: db.rows(sql))
 
 
 def test_only_unsure_items_get_more_persons(crowd: Begin) -> None:

@@ -22,6 +22,7 @@ from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions, open_judgements
 from nikawa.io.records import write_records
 from nikawa.records import Example, Judgement, Prelabel
+from nikawa.serve.database import Connection
 
 MACHINE = "model:small#1"
 Begin = Callable[..., Crowd]
@@ -250,8 +251,12 @@ def test_every_form_that_offers_answers_has_a_wrong_one_for_control_items(
 def test_older_databases_get_the_tables(make: Callable[..., Any], database: str) -> None:
     project = make(items=2)
     with open_store(database, project.folder, project.name) as store:
-        for table in ADDED_TABLES:
-            store.write(lambda db, name=table: db.execute(f"DROP TABLE {name}"))
+
+        def drop(db: Connection) -> None:
+            for table in ADDED_TABLES:
+                db.execute(f"DROP TABLE {table}")
+
+        store.write(drop)
     with open_store(database, project.folder, project.name) as store:
         sync_items(project, store)
         crowd = Crowd(project, store)
