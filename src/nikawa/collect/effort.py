@@ -1,7 +1,7 @@
 """Adaptive effort: each answer decides which item the next person is asked about, and when an item has enough.
 
 `read_plan` computes from the stored answers how sure each item is (`nikawa.aggregation.effort`), and `store_plan` writes
-what follows: how many answers an item needs (`items.asked`) and its place in the order of expected gain (`efforts`).
+what follows: how many answers each item needs (`items.asked`) and its place in the order of expected gain (`efforts`).
 Assignment only reads these, so a request is as fast as ever; leases and time limits work as they do for a fixed number of
 workers. A plan depends on the stored answers and open leases alone: after a restart it is the same.
 """
@@ -155,7 +155,7 @@ def read_main_answers(
 def store_plan(db: Connection, plan: StoredPlan, budget: int) -> int:
     """Write a plan; how many items it changes.
 
-    Answers and leases may have come since it was read: they are counted anew, so that the answers and those under way never
+    Answers and leases may have come since it was read: they are counted again, so that the answers and those under way never
     exceed the budget. `budget` is 0 where there is no limit.
     """
     now = {
