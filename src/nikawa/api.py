@@ -685,13 +685,14 @@ def aggregate(
     examples: Any = None,
     exclude: str | Iterable[str] | None = None,
     columns: Mapping[str, str] | None = None,
+    machines: str | None = None,
 ) -> AggregateResult:
     """Aggregate judgements into gold labels by a named rule, with a reason for every item.
 
     `judgements` is what `agree` takes. `rule` is `majority`, `mean`, `dawid-skene`, … (docs/aggregate.md lists them), or
     several rules as `QUESTION=RULE`. `ties` is `adjudicate`, `drop` or `prefer:LABEL`. `labels` are all labels of the form,
-    needed only if no worker chose one of them. The field `gold` of the result maps
-    each item to its gold labels.
+    needed only if no worker chose one of them. `machines` says what answers of models do: `ignore` (the default),
+    `tie-break` or `weigh`. The field `gold` of the result maps each item to its gold labels.
 
     >>> rows = [("q1", "ann", "yes"), ("q1", "ben", "yes"), ("q2", "ann", "no"), ("q2", "ben", "yes")]
     >>> table = [{"example": item, "worker": worker, "answer": answer} for item, worker, answer in rows]
@@ -714,6 +715,7 @@ def aggregate(
             exclude=as_names(exclude),
             examples=None if examples is None else files.dataset(examples),
             how=None if columns is None else JudgementOptions(mapping=dict(columns)),
+            machines=machines,
         )
         result = aggregate(files.judgements(judgements), data, chosen)
         title = result.report.judgements if isinstance(judgements, str | Path) else "in memory"

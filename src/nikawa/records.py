@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 GoldOrigin = Literal["annotated", "inherited", "derived", "hidden"]
 JudgementKind = Literal["person", "machine", "simulated", "decision", "tie-decision", "report"]
+MachinePart = Literal["", "tie-break", "weighed", "changed"]
+"""What machines did to a label: nothing; they broke a tie of persons; they were weighed with persons; and that changed the label."""
 DECISION_KINDS = ("decision", "tie-decision")
 """Kinds of judgement that are an owner's decision about an item: it replaces the votes (`decision`), or counts only if
 the rule gives no gold (`tie-decision`)."""
@@ -85,6 +87,8 @@ class Origin(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The step of the recipe, such as a flow (`A`) or an operation (`swap-ni`)."""
     gold: GoldOrigin = "annotated"
     """The origin of the label; `hidden` means that it exists but is not published."""
+    machines: MachinePart = ""
+    """What machines did to the label: empty, `tie-break`, `weighed`, or `changed` (weighed, and persons alone give another)."""
 
 
 _NO_TAGS: frozenset[str] = frozenset()

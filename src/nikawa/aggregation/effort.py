@@ -7,15 +7,9 @@ leading label has the probability `sure` and the most votes of the persons: neit
 
 with `error` the errors of a person who is not known yet (Lindley 1956, https://doi.org/10.1214/aoms/1177728069).
 
-Numbers. The gold of a scale is the mean of `most` persons, of whom n answered. Their answers are normal around the item's mean, with
-the item's own variance v_i, and the item means are normal around what is expected of them: the mean of all, or with machines the linear
-regression on the mean answer of the machines, so that machines weigh as much as they turned out to predict:
-
-    v_i   = (NU v + SS_i) / (NU + n - 1)                            v: the variance within items, SS_i: squares around the item's mean
-    mu_i  ~ Normal(m_i, s2_i),  1/s2_i = 1/tau2 + n/v_i,  m_i = s2_i (expected_i/tau2 + n mean_i/v_i)
-    full  = (n mean_i + (most - n) m_i) / most,  var = ((most - n)/most)^2 s2_i + (most - n) v_i / most^2
-
-An item is done when the 95% interval of `full` is at most `width` wide. The gain is the information about mu_i: 1/2 log2(1 + s2_i/v_i).
+Numbers. The gold of a scale is the mean of `most` persons, which `scale_model` estimates from those who answered and, if the rule says
+so, machines. An item is done when the 95% interval of this mean is at most `width` wide. The gain is the information that one more
+answer gives about the item's mean.
 
 The errors of persons are learnt from answers that were bought whatever others answered: the first `least` of each item, in the order
 in which they came, and those of the pilot. With `least` 1 a pilot is needed; without one, `weighing.EXPECTED_ACCURACY` stays.
@@ -37,6 +31,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from nikawa.aggregation.scale_model import ScaleModel
 from nikawa.aggregation.table import (
     Counts,
     Floats,
@@ -50,16 +45,11 @@ from nikawa.aggregation.verdicts import entropy
 from nikawa.aggregation.weighing import Flags, MachineVotes, WorkerModel, fit_workers
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, Record, find_answerer
-from nikawa.stats.distributions import t_quantile
 from nikawa.tables import ShownAsTables
 
 Reason = Literal["too few", "not sure", "pilot", "sure", "settled", "most", "waits", "budget"]
 ASK: tuple[Reason, ...] = ("too few", "not sure", "pilot")
 """Reasons to ask one more person."""
-SHARED_DEGREES = 4.0
-"""Answers by which the variance within an item leans on that of all items."""
-MIN_ITEMS_FOR_SLOPE = 10
-"""Items with answers of persons and machines below which numbers of machines say nothing."""
 
 
 @dataclass(frozen=True)
@@ -285,7 +275,7 @@ class EffortModel:
             learn = find_fair_answers(answers, rule.least, pilot)
             workers = fit_workers(table, answers.is_machine, learn) if table.categories else None
         else:
-            scale = ScaleModel.fit(answers)
+            scale = ScaleModel.fit(table, answers.is_machine)
         return cls(rule, kind, table.question, table.categories, workers, scale, pilot)
 
     def plan(self, answers: EffortAnswers, pending: Mapping[str, int] | None = None) -> EffortPlan:
@@ -355,7 +345,7 @@ class EffortModel:
             ]
             sure = [p if some else None for p, some in zip(top.tolist(), answered, strict=True)]
         elif self.scale is not None:
-            mean, half, gain = self.scale.assess(answers, self.rule.most)
+            mean, half, gain = self.scale.assess(table, answers.is_machine, self.rule.most)
             done = 2 * half <= self.rule.width
             leader = [m if some else None for m, some in zip(mean.tolist(), answered, strict=True)]
             ends = zip((mean - half).tolist(), (mean + half).tolist(), answered, strict=True)
@@ -478,96 +468,3 @@ def find_settled(persons: Table, most: int) -> Flags:
     counts = np.sort(persons.counts(), axis=1)
     ahead = counts[:, -1] - (counts[:, -2] if counts.shape[1] > 1 else 0)
     return np.asarray(ahead > most - persons.per_item())
-
-
-@dataclass(frozen=True)
-class ScaleModel:
-    """How numbers scatter: within an item, between items, and around what machines let expect."""
-
-    within: float
-    """The variance of persons' answers to an item."""
-    between: float
-    """The variance of items' means around `mean`."""
-    mean: float
-    slope: float = 0.0
-    """Of the persons' mean on the machines' mean answer; 0 where there are too few items with both."""
-    machine_mean: float = 0.0
-    unexplained: float | None = None
-    """The variance of items' means around what the machines let expect; None where machines tell nothing."""
-
-    @classmethod
-    def fit(cls, answers: EffortAnswers) -> ScaleModel:
-        """Estimate the variances by moments."""
-        table, persons = answers.table, answers.persons
-        if not table.categories:
-            return cls(1.0, 1.0, 0.0)
-        reach = float(max(table.categories)) - float(min(table.categories))
-        expected = max(reach / 4, 1e-6) ** 2
-        n, means, squares = _describe(persons)
-        some = n > 0
-        within = (expected + squares.sum()) / (1 + np.maximum(0, n - 1).sum())
-        if not some.any():
-            return cls(float(within), expected, (reach / 2) + float(min(table.categories)))
-        mean = float(means[some].mean())
-        between = _find_variance((means - mean)[some], n[some], within, expected)
-        guess = _machine_means(answers)
-        both = some & ~np.isnan(guess)
-        if both.sum() < MIN_ITEMS_FOR_SLOPE or guess[both].std() == 0:
-            return cls(float(within), between, mean)
-        x, y, weights = guess[both], means[both], n[both]
-        x0, y0 = float(np.average(x, weights=weights)), float(np.average(y, weights=weights))
-        slope = float((weights * (x - x0) * (y - y0)).sum() / (weights * (x - x0) ** 2).sum())
-        rest = y - y0 - slope * (x - x0)
-        unexplained = _find_variance(rest, weights, within, expected)
-        return cls(float(within), between, y0, slope, x0, unexplained)
-
-    def assess(self, answers: EffortAnswers, most: int) -> tuple[Floats, Floats, Floats]:
-        """The expected mean of `most` persons, half the width of its 95% interval, and the gain in bits."""
-        n, means, squares = _describe(answers.persons)
-        expected = np.full(len(n), self.mean)
-        spread = np.full(len(n), self.between)
-        if self.unexplained is not None:
-            guess = _machine_means(answers)
-            told = ~np.isnan(guess)
-            expected[told] += self.slope * (guess[told] - self.machine_mean)
-            spread[told] = self.unexplained
-        freedom = SHARED_DEGREES + np.maximum(0, n - 1)
-        own = (SHARED_DEGREES * self.within + squares) / freedom
-        precision = 1 / spread + n / own
-        centre = (expected / spread + n * means / own) / precision
-        rest = np.maximum(0, most - n) / most
-        full = (1 - rest) * means + rest * centre
-        variance = rest**2 / precision + rest * own / most
-        quantiles = np.array([t_quantile(0.975, float(value)) for value in freedom.tolist()])
-        return full, quantiles * np.sqrt(variance), 0.5 * np.log2(1 + 1 / (precision * own))
-
-
-def _describe(persons: Table) -> tuple[Floats, Floats, Floats]:
-    """Of each item the number of answers, their mean (0 without answers), and the sum of squares around it."""
-    n = persons.per_item().astype(np.float64)
-    if not persons.categories:
-        return n, np.zeros(len(n)), np.zeros(len(n))
-    numbers = persons.numbers
-    means = persons.sum_by_item(numbers) / np.maximum(1, n)
-    return n, means, persons.sum_by_item((numbers - means[persons.item]) ** 2)
-
-
-def _find_variance(rest: Floats, n: Floats, within: float, expected: float) -> float:
-    """The variance of items' means, less the share that the scatter of few answers explains."""
-    sum_ = float((rest**2 - within / n).sum())
-    return max((expected + sum_) / (1 + len(rest)), 0.01 * expected)
-
-
-def _machine_means(answers: EffortAnswers) -> Floats:
-    """The mean answer of the models to each item, of the copies of a model their mean; NaN without machines."""
-    items = len(answers.table.items)
-    total, models = np.zeros(items), np.zeros(items)
-    if answers.is_machine.any():
-        votes = MachineVotes(answers.table, answers.is_machine)
-        values = answers.table.values
-        for code in range(len(votes.models)):
-            shares = votes.shares(code)
-            total += shares @ values
-            models += shares.sum(axis=1) > 0
-    means: Floats = np.divide(total, models, out=np.full(items, np.nan), where=models > 0)
-    return means

@@ -26,9 +26,11 @@ from nikawa.aggregation.judgements import (
     JudgementSource,
     build_table,
     build_tables,
+    keep_first_choices,
     load_examples,
     open_source,
 )
+from nikawa.aggregation.machine_votes import MachineInput, check_machine_rule, parse_machine_use
 from nikawa.aggregation.prelabels import measure_prelabels
 from nikawa.aggregation.report import (
     MAX_ITEMS_LISTED,
@@ -38,7 +40,7 @@ from nikawa.aggregation.report import (
     collect_gold,
     report_rule,
 )
-from nikawa.aggregation.rules import parse_rules
+from nikawa.aggregation.rules import Rule, parse_rules
 from nikawa.aggregation.sheets import read_decisions, read_known_answers
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.verdicts import Ties, Verdicts, apply_rule
@@ -56,7 +58,7 @@ from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput, list_names, name_faulty_file
 from nikawa.io.judgements import JudgementOptions, Note
 from nikawa.io.judgements.base import MAX_LINES_NOTED
-from nikawa.records import Example, Record
+from nikawa.records import Example, Judgement, Record, find_answerer
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ class AggregateOptions:
     """Whether workers are only columns, if the file does not say so."""
     how: JudgementOptions = field(default_factory=JudgementOptions)
     """How a file of judgements is read."""
+    machines: str = "ignore"
+    """What answers of machines do: `ignore`, `tie-break` (they decide only where persons tie) or `weigh` (with persons, by
+    what they are worth)."""
     hidden: bool = False
     """Compare answers with hidden labels and copy the labels, still hidden; only for owners of the labels."""
 
@@ -103,9 +108,18 @@ def aggregate(
     examples = load_examples(spec, options.examples, data, hidden=options.hidden)
     rules = parse_rules(options.rules)
     ties = Ties.parse(options.ties)
+    use = parse_machine_use(options.machines)
+    for rule in rules.values():
+        check_machine_rule(use, rule, parts=False)
     known = examples if options.examples else None
     source = open_source(
-        spec, data, options.how, known, as_published=options.as_published, hidden=options.hidden
+        spec,
+        data,
+        options.how,
+        known,
+        as_published=options.as_published,
+        hidden=options.hidden,
+        use=use,
     )
     copy = None
     if examples is not None and find_benchmark(spec) is None:
@@ -128,6 +142,8 @@ def aggregate(
         excluded = find_excluded(quality(first_table, known_answers), limits)
         effects = measure_exclusions(first_table, excluded, rules[first_rule], ties)
         tables = {name: drop_workers(table, list(excluded)) for name, table in tables.items()}
+    if use != "ignore":
+        need_machines(source)
     verdicts: dict[str, Verdicts] = {}
     questions: dict[str, tuple[str, ...]] = {}
     for name, rule in rules.items():
@@ -135,7 +151,10 @@ def aggregate(
         questions[question] = (question, tables[name].question)
         table = add_decided_items(tables[name], book.items(questions[question]))
         with name_faulty_file(source.file):
-            made = apply_rule(table, rule, ties)
+            machines = None
+            if use != "ignore":
+                machines = MachineInput.join(table, list_machines(source, rule), use)
+            made = apply_rule(table, rule, ties, machines)
         verdicts[question] = apply_decisions(made, book, questions[question])
     if copy is not None:
         decided_rows = [decision.to_judgement() for decision in book]
@@ -182,6 +201,20 @@ def describe_prelabels(
     questions = dict.fromkeys(table.question for table in tables.values())
     reports = [measure_prelabels(source.prelabelled, question) for question in questions]
     return " ".join(report.verdict for report in reports if report) or msgspec.UNSET
+
+
+def list_machines(source: JudgementSource, rule: Rule) -> Iterator[Judgement]:
+    """The answers of machines, once all is read; those of simulations are not among them."""
+    rows = (row for row in source.machines if find_answerer(row) == "machine")
+    yield from keep_first_choices(rows) if rule.first else rows
+
+
+def need_machines(source: JudgementSource) -> None:
+    """Refuse to use machines where none answered."""
+    if not any(find_answerer(row) == "machine" for row in source.machines):
+        what = "there are no answers of models to use"
+        cure = "leave out --machines, or add the judgements that nikawa judge wrote"
+        raise BadInput(what, file=source.file, cure=cure)
 
 
 def check_labels(labels: Collection[str], tables: Mapping[str, Table], file: Path | None) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import zstandard
 
+from nikawa.aggregation.machine_votes import NOTES, MachineUse
 from nikawa.aggregation.rules import Rule
 from nikawa.aggregation.spans import find_marks
 from nikawa.aggregation.table import (
@@ -108,13 +109,15 @@ def open_source(
     as_published: bool = False,
     hidden: bool = False,
     machines: bool = False,
+    use: MachineUse = "ignore",
 ) -> JudgementSource:
     """Open `jsick`, `jsick:test`, a file, or a dataset folder that keeps its judgements.
 
     Of judgements in a dataset folder, those about examples whose labels are hidden are
     skipped unless `hidden` is set: together they tell the label. A note says how many.
 
-    Only persons' answers are among the judgements, and a note counts the others, unless `machines` is set.
+    Only persons' answers are among the judgements, and a note counts the others, unless `machines` is set. `use` is what happens to
+    the answers of machines, for the note.
 
     With `known`, answers about other items are refused. `as_given` leaves labels in the Unicode form they came in;
     `as_published` takes only the answers that a published dataset's own gold was made from.
@@ -152,7 +155,7 @@ def open_source(
     rows = (
         (judgement for _, judgement in numbered)
         if machines
-        else keep_persons(numbered, reading, apart, prelabelled)
+        else keep_persons(numbered, reading, apart, prelabelled, use)
     )
     return JudgementSource(
         spec,
@@ -172,6 +175,7 @@ def keep_persons(
     reading: Reading,
     apart: list[Judgement],
     prelabelled: list[Judgement],
+    use: MachineUse = "ignore",
 ) -> Iterator[Judgement]:
     """The answers of persons; those of models and simulations go `apart` and are noted.
 
@@ -189,7 +193,7 @@ def keep_persons(
             yield judgement
             continue
         what = "answers of models" if kind == "machine" else "simulated answers"
-        reading.notes.add(what, line, "not counted: only persons' answers are")
+        reading.notes.add(what, line, NOTES[use if kind == "machine" else "ignore"])
         apart.append(judgement)
     if apart and not persons:
         what = f"all {len(apart):,} answers are of models or simulated: no person answered"

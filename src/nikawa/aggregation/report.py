@@ -18,6 +18,7 @@ import msgspec
 from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
 from nikawa.aggregation.decisions import DecisionBook
 from nikawa.aggregation.judgements import JudgementCopy
+from nikawa.aggregation.machine_votes import describe_answers
 from nikawa.aggregation.sheets import TIE_COLUMNS, write_sheet
 from nikawa.aggregation.spans import (
     Marks,
@@ -42,11 +43,13 @@ from nikawa.io.atomic import atomic_folder, private_files
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import Note
-from nikawa.records import Dataset, Example, Judgement, Origin, Record
+from nikawa.records import Dataset, Example, Judgement, MachinePart, Origin, Record
 from nikawa.tables import ResultTable, ShownAsTables
 
 MAX_ITEMS_LISTED = 50
 """Items a summary lists by name."""
+MACHINE_PARTS: tuple[MachinePart, ...] = ("", "weighed", "tie-break", "changed")
+"""From the least to the most that machines did; an example with several questions has the most of them."""
 STATE_NAMES = ("accepted", "dropped", "tied")
 """What the states of `verdicts` are called in files."""
 
@@ -92,6 +95,33 @@ class RemarkCounts(Record, frozen=True, kw_only=True):
     """The first of the items that were reported."""
 
 
+class MachineCounts(Record, frozen=True, kw_only=True):
+    """What machines did to the gold of one rule."""
+
+    use: str
+    """`tie-break` or `weigh`."""
+    models: tuple[str, ...]
+    """The models that answered; copies of one model count as one."""
+    answers: int
+    """Answers of machines about items that a person answered."""
+    unused: int
+    """Other answers of machines: no person answered the item, or no person gave the label."""
+    labels: int
+    """Items with gold in which a machine took part."""
+    ties: int
+    """Ties of persons that machines broke."""
+    changed: int
+    """Items whose gold is another than that of the persons alone, under the same model."""
+    changed_items: tuple[str, ...]
+    """The first of them."""
+    accuracy: dict[str, float] = msgspec.field(default_factory=dict)
+    """Of labels that were weighed: how often each model is right, as learnt from the persons."""
+    correlation: float | None = None
+    """Of labels that were weighed: how far the errors of different models go together; None with one model."""
+    share: float | None = None
+    """Of numbers that were weighed: the mean share of machines in the gold of an item."""
+
+
 class RuleReport(Record, frozen=True, kw_only=True):
     """The result of one rule."""
 
@@ -115,6 +145,8 @@ class RuleReport(Record, frozen=True, kw_only=True):
     """Comparison with the gold of the examples, if they have any."""
     decisions: DecisionCounts | msgspec.UnsetType = msgspec.UNSET
     """What decisions changed; omitted from the JSON if there are no decisions."""
+    machines: MachineCounts | msgspec.UnsetType = msgspec.UNSET
+    """What machines did; omitted from the JSON unless the rule uses them."""
     label_set: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """All labels that may answer the question; omitted from the JSON if the gold uses every one of them."""
 
@@ -251,8 +283,42 @@ def report_rule(
         iterations=0 if verdicts.fit is None else len(verdicts.fit.likelihood),
         published=None if known is None else compare_gold(question, verdicts, known),
         decisions=count_decisions(verdicts, book, names) if book.items(names) else msgspec.UNSET,
+        machines=msgspec.UNSET if verdicts.machines is None else count_machines(verdicts),
         label_set=find_label_set(verdicts, labels),
     )
+
+
+def count_machines(verdicts: Verdicts) -> MachineCounts:
+    """What machines did to the gold; unset where the rule does not use them."""
+    machines = verdicts.machines
+    assert machines is not None
+    parts = find_machine_parts(verdicts)
+    changed = [verdicts.table.items[place] for place, part in parts.items() if part == "changed"]
+    model, scale = machines.model, machines.scale
+    return MachineCounts(
+        use=machines.use,
+        models=tuple(machines.models),
+        answers=machines.answers,
+        unused=machines.unused,
+        labels=len(parts),
+        ties=sum(part == "tie-break" for part in parts.values()),
+        changed=len(changed),
+        changed_items=tuple(changed[:MAX_ITEMS_LISTED]),
+        accuracy={} if model is None else {name: model.accuracy(name) for name in machines.models},
+        correlation=None if model is None or len(machines.models) < 2 else model.correlation,
+        share=None if scale is None else machines.share,
+    )
+
+
+def find_machine_parts(verdicts: Verdicts) -> dict[int, MachinePart]:
+    """By the place of each item with gold what machines did to it; nothing where a person decided."""
+    if verdicts.machines is None:
+        return {}
+    return {
+        place: part
+        for place, part in verdicts.machines.parts.items()
+        if verdicts.state[place] == ACCEPTED and place not in verdicts.decided
+    }
 
 
 def find_label_set(
@@ -329,8 +395,7 @@ def write_result(result: AggregateResult, out: Path, *, overwrite: bool = False)
     gold = collect_gold(result.verdicts)
     with private_files(result.hidden), atomic_folder(out, overwrite=overwrite) as folder:
         if result.examples is None:
-            rows = ({"example": item, "gold": answers} for item, answers in gold.items())
-            _write_lines(folder / "gold.jsonl", rows)
+            _write_lines(folder / "gold.jsonl", gold_lines(gold, result.verdicts))
         else:
             examples = merge_gold(gold, result.examples, result.verdicts, hidden=result.hidden)
             _write_lines(folder / "examples.jsonl", examples)
@@ -348,6 +413,27 @@ def write_result(result: AggregateResult, out: Path, *, overwrite: bool = False)
         _write_json(folder / "agreement.json", measure_tables(result))
         _write_json(folder / "summary.json", result.report)
         return sorted(path.name for path in folder.iterdir())
+
+
+def gold_lines(
+    gold: Mapping[str, Mapping[str, Any]], verdicts: Mapping[str, Verdicts]
+) -> Iterator[dict[str, Any]]:
+    """A line for each item with gold; `machines` says by question what machines did to it, where they took part."""
+    parts = name_machine_parts(verdicts)
+    for item, answers in gold.items():
+        line: dict[str, Any] = {"example": item, "gold": answers}
+        if item in parts:
+            line["machines"] = parts[item]
+        yield line
+
+
+def name_machine_parts(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, MachinePart]]:
+    """By item and question what machines did to the gold, where they took part."""
+    parts: dict[str, dict[str, MachinePart]] = {}
+    for question, each in verdicts.items():
+        for place, part in find_machine_parts(each).items():
+            parts.setdefault(each.table.items[place], {})[question] = part
+    return parts
 
 
 def _write_lines(path: Path, records: Iterable[Any]) -> None:
@@ -377,6 +463,7 @@ def merge_gold(
         question: {each.table.items[place] for place in each.decided}
         for question, each in verdicts.items()
     }
+    parts = name_machine_parts(verdicts)
     for item, answers in gold.items():
         if item not in known:
             cure = "pass the examples that the judgements are about"
@@ -391,7 +478,9 @@ def merge_gold(
             example,
             gold={**example.gold, **answers},
             origin=msgspec.structs.replace(
-                origin, gold="hidden" if hidden and example.hidden else "annotated"
+                origin,
+                gold="hidden" if hidden and example.hidden else "annotated",
+                machines=max(parts.get(item, {}).values(), key=MACHINE_PARTS.index, default=""),
             ),
         )
 
@@ -407,6 +496,8 @@ def item_lines(
         soft = None if each.label is None else soft_labels(each)
         answers = None if each.marks is None else answers_by_item(each.table)
         trees = None if each.trees is None else trees_by_item(each.table)
+        parts = find_machine_parts(each)
+        given = describe_answers(each.machines) if each.machines is not None else {}
         for place, item in enumerate(each.table.items):
             line = {
                 "example": item,
@@ -425,6 +516,9 @@ def item_lines(
                 line["soft"] = span_shares(answers[place])
             if soft is not None:
                 line["soft"] = name_shares(soft[place], each.table.categories)
+            if each.machines is not None:
+                line["machines"] = parts.get(place, "")
+                line["machine_answers"] = given.get(place, {})
             yield {**line, **decided.get((question, item), {})}
 
 
@@ -481,6 +575,20 @@ def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
                     true: dict(zip(names, shares, strict=True)) for true, shares in by_true
                 }
             yield line
+        if each.machines is None or each.machines.model is None:
+            continue
+        for model, table in each.machines.model.machine_errors.items():
+            by_true = zip(names, table.T.tolist(), strict=True)
+            yield {
+                "worker": model,
+                "question": question,
+                "model": each.rule.decider.name,
+                "skill": each.machines.model.accuracy(model),
+                "answers_by_true": {
+                    true: dict(zip(names, shares, strict=True)) for true, shares in by_true
+                },
+                "kind": "machine",
+            }
 
 
 def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from nikawa.aggregation.dawid_skene import Fit, dawid_skene
 from nikawa.aggregation.mace import mace
+from nikawa.aggregation.machine_votes import MachineInput, check_machine_rule
 from nikawa.aggregation.measure import ratio
 from nikawa.aggregation.rules import FINISHERS, SIGNS, Rule, Step, parse_rule
 from nikawa.aggregation.spans import (
@@ -105,12 +106,15 @@ class Verdicts:
     """Place of an item to the gold that a person decided on; see `decisions.apply_decisions`."""
     without: Verdicts | None = None
     """The same without decisions, where any was applied."""
+    machines: MachineInput | None = None
+    """The answers of machines, where the rule uses them, and what they did to which item."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `by` points to: the decider, the further steps, the tie rule, no answers at all, a decision."""
+        """What `by` points to: the decider, the further steps, the tie rule, no answers, a decision, machines that broke a tie."""
         steps = (self.rule.decider, *self.rule.steps)
-        return (*(step.text for step in steps), f"ties:{self.ties}", "no answers", "decision")
+        last = (f"ties:{self.ties}", "no answers", "decision", "ties:machines")
+        return (*(step.text for step in steps), *last)
 
     @property
     def tie_code(self) -> int:
@@ -128,9 +132,14 @@ class Verdicts:
         return self.tie_code + 2
 
     @property
+    def machine_code(self) -> int:
+        """The place of machines that broke a tie among `names`."""
+        return self.tie_code + 3
+
+    @property
     def by_tie_rule(self) -> Flags:
-        """Which items were tied, and so left to the tie rule."""
-        return np.asarray(self.by == self.tie_code)
+        """Which items were tied, and so left to the tie rule or to machines."""
+        return np.asarray((self.by == self.tie_code) | (self.by == self.machine_code))
 
     @property
     def settled(self) -> Flags:
@@ -190,8 +199,13 @@ class Verdicts:
         return {name: count for name, count in zip(self.names, counts, strict=True) if count}
 
 
-def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") -> Verdicts:
-    """Apply a rule to every item of a table.
+def apply_rule(
+    table: Table,
+    rule: Rule | str,
+    ties: Ties | str = "adjudicate",
+    machines: MachineInput | None = None,
+) -> Verdicts:
+    """Apply a rule to every item of a table of persons; `machines` are the answers of machines, where they are to be used.
 
     >>> table = Table.from_columns("aaabb", "xyzxy", ["yes", "yes", "no", "yes", "no"])
     >>> apply_rule(table, "majority", ties="drop").answers()
@@ -199,14 +213,16 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
     """
     rule = parse_rule(rule) if isinstance(rule, str) else rule
     ties = Ties.parse(ties) if isinstance(ties, str) else ties
+    if machines is not None:
+        check_machine_rule(machines.use, rule, parts=holds_spans(table) or holds_trees(table))
     if holds_spans(table):
         verdicts = decide_spans(table, rule, ties)
     elif holds_trees(table):
         verdicts = decide_trees(table, rule, ties)
     elif rule.numeric:
-        verdicts = decide_numbers(table, rule, ties)
+        verdicts = decide_numbers(table, rule, ties, machines)
     else:
-        verdicts = decide_labels(table, rule, ties)
+        verdicts = decide_labels(table, rule, ties, machines)
     state, by = verdicts.state, verdicts.by
     for place, step in enumerate(rule.steps, start=1):
         if step.name not in FINISHERS:
@@ -214,6 +230,8 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
             open_ = state == ACCEPTED if step.name == "only" else state != DROPPED
             fails = open_ & ~_fulfils(step, verdicts)
             state[fails], by[fails] = DROPPED, place
+    if machines is not None and machines.use == "tie-break":
+        break_ties(verdicts, machines)
     settle_ties(verdicts)
     _drop_unwanted(verdicts)
     unanswered = table.per_item() == 0
@@ -222,14 +240,21 @@ def apply_rule(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") 
     return verdicts
 
 
-def decide_numbers(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+def decide_numbers(
+    table: Table, rule: Rule, ties: Ties, machines: MachineInput | None = None
+) -> Verdicts:
     """The mean or median of each item as its gold, rounded or cut as the rule says."""
     centre = item_means(table) if rule.decider.name == "mean" else item_medians(table)
+    weighed = centre if machines is None else machines.weigh_numbers()
     for step in rule.steps:
         if step.name in FINISHERS:
             centre = round_or_cut(centre, step.name, step.number)
+            weighed = round_or_cut(weighed, step.name, step.number)
+    if machines is not None:
+        machines.note_changes(centre, weighed)
     variance = item_spreads(table, "variance")
-    return Verdicts(table, rule, ties, *_new_states(table), value=centre, strength=variance)
+    states = _new_states(table)
+    return Verdicts(table, rule, ties, *states, value=weighed, strength=variance, machines=machines)
 
 
 def decide_spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
@@ -254,13 +279,18 @@ def decide_trees(table: Table, rule: Rule, ties: Ties) -> Verdicts:
     return Verdicts(table, rule, ties, state, by, trees=trees, strength=support)
 
 
-def decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+def decide_labels(
+    table: Table, rule: Rule, ties: Ties, machines: MachineInput | None = None
+) -> Verdicts:
     """The leading answer of each item, by votes or by a model of the workers."""
     refuse_free_text(table)
     state, by = _new_states(table)
     fit = None
     if rule.needs_persons:
-        fit = (dawid_skene if rule.decider.name == "dawid-skene" else mace)(table)
+        if machines is not None and machines.use == "weigh":
+            fit = machines.weigh_labels()
+        else:
+            fit = (dawid_skene if rule.decider.name == "dawid-skene" else mace)(table)
         label, strength, tied = find_leaders(fit.posterior, POSTERIOR_TIE)
     else:
         label, votes, tied = find_leaders(table.counts())
@@ -268,7 +298,9 @@ def decide_labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
         if rule.decider.name == "votes":
             state[~_has_votes(table, rule.decider, votes)] = DROPPED
     state[tied & (state == ACCEPTED)] = TIED
-    return Verdicts(table, rule, ties, state, by, label=label, strength=strength, fit=fit)
+    return Verdicts(
+        table, rule, ties, state, by, label=label, strength=strength, fit=fit, machines=machines
+    )
 
 
 def refuse_free_text(table: Table) -> None:
@@ -369,6 +401,18 @@ def settle_ties(verdicts: Verdicts) -> None:
             if code in tied_codes(verdicts, item):
                 verdicts.label[item] = code
                 verdicts.state[item] = ACCEPTED
+
+
+def break_ties(verdicts: Verdicts, machines: MachineInput) -> None:
+    """Give tied items the label of the tie that machines answered; where they tie too, or none answered, the tie stays."""
+    if verdicts.label is None:
+        return
+    tied = {place: tied_codes(verdicts, place) for place in verdicts.tied_places()}
+    for place, code in machines.choose_among(tied).items():
+        verdicts.label[place] = code
+        verdicts.state[place] = ACCEPTED
+        verdicts.by[place] = verdicts.machine_code
+        machines.parts[place] = "tie-break"
 
 
 def tied_codes(verdicts: Verdicts, item: int) -> list[int]:

@@ -141,6 +141,13 @@ def aggregate(
             autocompletion=complete_from("override", "ties"),
         ),
     ] = None,
+    machines: Annotated[
+        str,
+        typer.Option(
+            help="Use of answers of models: ignore, tie-break (they decide only where persons tie) or weigh (with persons, by what they are worth; rules dawid-skene and mean).",
+            autocompletion=complete_from("ignore", "tie-break", "weigh"),
+        ),
+    ] = "ignore",
     exclude: Annotated[
         list[str] | None,
         typer.Option(
@@ -210,6 +217,7 @@ def aggregate(
         as_published=as_published,
         columns=workers_are_columns,
         how=how,
+        machines=machines,
         hidden=hidden,
     )
     if workers and human:
@@ -259,6 +267,7 @@ def show(report: AggregateReport) -> None:
     for r in report.rules:
         lines = [f"{r.question}: {count:,} dropped by {step}" for step, count in r.dropped.items()]
         lines += describe_decisions(r)
+        lines += describe_machines(r)
         if r.tied:
             shown = _first_items(r.tied_items, r.tied)
             lines.append(f"{r.question}: {format_count(r.tied, 'tie')} to adjudicate ({shown})")
@@ -279,6 +288,35 @@ def show(report: AggregateReport) -> None:
     echo(
         f"{report.kept:,} of {report.items:,} items have gold. The items have {format_count(report.answers, 'answer')} in total."
     )
+
+
+def describe_machines(rule: RuleReport) -> list[str]:
+    """One line on the machines that took part, and one on the gold that they changed."""
+    counts = rule.machines
+    if not counts:
+        return []
+    models = ", ".join(counts.models) or "no model"
+    if counts.use == "tie-break":
+        return [f"{rule.question}: {format_count(counts.ties, 'tie')} broken by {models}"]
+    worth = ", ".join(f"{name} {share:.2f}" for name, share in counts.accuracy.items())
+    known = f" (right as often as: {worth})" if worth else ""
+    if counts.share is not None:
+        known = f" (mean share of machines in the gold: {counts.share:.2f})"
+    lines = [f"{rule.question}: {models} took part in {counts.labels:,} labels{known}"]
+    if counts.correlation is not None:
+        lines.append(
+            f"{rule.question}: the errors of the models correlate by {counts.correlation:.2f}"
+        )
+    if counts.changed:
+        shown = _first_items(counts.changed_items, counts.changed)
+        lines.append(
+            f"{rule.question}: machines changed the gold of {counts.changed:,} items ({shown})"
+        )
+    if counts.unused:
+        lines.append(
+            f"{rule.question}: {format_count(counts.unused, 'answer')} of machines not used: no person answered the item, or gave the label"
+        )
+    return lines
 
 
 def describe_decisions(rule: RuleReport) -> list[str]:
