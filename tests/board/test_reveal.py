@@ -224,8 +224,10 @@ def test_fractions_are_shown_in_percent() -> None:
 
 
 def test_undefined_scores_say_so() -> None:
-    (one,) = Account().submit(true(float("nan"), low=None, high=None)).scores
+    revealed = Account().submit(true(float("nan"), low=None, high=None))
+    (one,) = revealed.scores
     assert (one.value, one.reason) == (None, "undefined")
+    assert revealed.disclosures[0].bits >= 1  # the reason tells something too
 
 
 def test_slices_that_differ_in_few_items_are_closed() -> None:

@@ -227,11 +227,15 @@ def _reveal_one(work: _Reveal, place: Place, true: TrueScore) -> bool:
         rung = Rung(round_to_step(value, step), not isnan(value))
     after = _count_try(state, true, rung, unit)
     work.moved[place] = after
-    levels = count_levels(step, 100 * metric.low, 100 * metric.high, true.n)
+    # without a step, the mean of several seeds has as many values as all their answers together
+    answers = true.n if step else true.n * max(1, len(true.values))
+    levels = count_levels(step, 100 * metric.low, 100 * metric.high, answers)
     bits = _count_bits(work.rules, after, levels) - _count_bits(work.rules, state, levels)
     bits = max(0.0, bits)  # a ladder that showed all its few levels is described in fewer bits
     if rung.is_new_best and true.sd is not None:
-        bits += log2(len(SD_CLASSES) + 1)
+        bits += log2(len(SD_CLASSES) + 1) if step else log2(levels)
+    if isnan(value):
+        bits += log2(after.tries) + 1  # that it is not defined, and of which try
     work.disclosures.append(
         Disclosure(
             at=work.at,
