@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from nikawa.io.judgements import JudgementOptions
 from nikawa.io.records import write_records
 from nikawa.judging.interview import ClosedField, CopyPlan, Interview, place_quotes
 from nikawa.judging.position import ShownAnswer, measure_position_bias
-from nikawa.judging.tasks import JudgingTask, can_be_asked, open_task
+from nikawa.judging.tasks import JudgingTask, find_form_limit, open_task
 from nikawa.models.chat.settings import is_loopback
 from nikawa.records import Example, Judgement
 
@@ -189,7 +190,7 @@ def test_the_budget_stops_the_job_and_more_money_continues_it(
     assert report.cost == pytest.approx(24 * 1000 * 100 / 1e6)
 
 
-@pytest.mark.parametrize("name", [name for name in forms() if can_be_asked(forms()[name])])
+@pytest.mark.parametrize("name", [name for name in forms() if not find_form_limit(forms()[name])])
 def test_every_form_is_asked_in_every_language_and_its_sample_answer_is_read(name: str) -> None:
     form = forms()[name]
     assert form.sample is not None
@@ -231,6 +232,14 @@ def _reply(one: Interview, answer: dict[str, Any], text: str) -> dict[str, Any]:
         else:
             said[part.question] = value
     return said
+
+
+def test_a_form_whose_answer_no_model_gives_says_why() -> None:
+    refused = [name for name in forms() if find_form_limit(forms()[name])]
+    assert {"tree", "dialogue", "dialogue-states"} <= set(refused)
+    for name in refused:  # a form of another package may not declare it
+        undeclared = dataclasses.replace(forms()[name], why_no_machine="")
+        assert find_form_limit(undeclared) == "its answer is a structure"
 
 
 def test_quotes_become_spans() -> None:
@@ -289,7 +298,7 @@ def test_bad_requests_are_one_line(project: Path, ask: Callable[..., Any], tmp_p
     tree = forms()["tree"].sample
     assert tree is not None
     write_records(tmp_path / "words.jsonl", [Example(id="1", inputs=dict(tree.inputs))])
-    with pytest.raises(BadInput, match="cannot answer the form tree, whose answer is a structure"):
+    with pytest.raises(BadInput, match="cannot answer the form tree: it attaches the words"):
         open_task(str(tmp_path / "words.jsonl"), form="tree", language="ko")
     with pytest.raises(BadInput, match="its own form"):
         ask(project, "no", form="scale")

@@ -165,6 +165,8 @@ class Form:
     """The answer again, from pairs of question and value that came from elsewhere."""
     offers: Callable[[Example, Options], Mapping[str, Offer]] | None = None
     """The closed questions with their answers, all that the page asks; None: an answer is written, as the sample shows."""
+    why_no_machine: str = ""
+    """Why a language model cannot be asked, as `nikawa judge` says it after "a model cannot answer this form:"; empty: it can."""
     mislead: Callable[[Mapping[str, Any], Example, Options, float], Answer | None] | None = None
     """A plausible wrong answer, given the gold, and a number below 1 to draw it by, for control items that come filled in
     with a machine's answer. None: one of `offers` that is not the gold; without offers, such items come without an answer."""

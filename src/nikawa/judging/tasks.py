@@ -82,16 +82,27 @@ def _strip(example: Example) -> Example:
     return Example(id=example.id, inputs=inputs)
 
 
-def can_be_asked(form: Form) -> bool:
-    """Whether a model can be asked: for a choice, for texts or for spans, not for a structure such as a tree."""
+def find_form_limit(form: Form) -> str:
+    """Why a model cannot be asked by this form; empty: it can.
+
+    The form declares it. The form of another package that does not is asked only for labels, texts and spans.
+    """
+    if form.why_no_machine or form.offers is not None:
+        return form.why_no_machine
     answer = {} if form.sample is None else form.sample.answer
-    return form.offers is not None or not any(isinstance(part, dict) for part in answer.values())
+    if any(isinstance(part, dict) or _is_nested(part) for part in answer.values()):
+        return "its answer is a structure"
+    return ""
+
+
+def _is_nested(part: Any) -> bool:
+    return isinstance(part, list) and any(isinstance(one, list) for one in part)
 
 
 def _check(task: JudgingTask) -> JudgingTask:
-    if not can_be_asked(task.form):
-        what = f"a model cannot answer the form {task.form.name}, whose answer is a structure"
-        cure = "give the items to a model as a task with `nikawa run`, or to workers"
+    if limit := find_form_limit(task.form):
+        what = f"a model cannot answer the form {task.form.name}: {limit}"
+        cure = "let persons answer it"
         raise BadInput(what, file=task.name, cure=cure)
     if task.language not in LANGUAGES:
         raise BadInput(

@@ -126,6 +126,7 @@ FORM = WritingForm(
     server_only=("entities",),
     to_judge=to_judge,
     view=view,
+    why_no_machine="workers write it turn by turn while they search a table",
     words={
         "ja": {
             **STATE_WORDS["ja"],
