@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nikawa.api import perturb as perturb
     from nikawa.api import probe_memory as probe_memory
     from nikawa.api import read_judgements as read_judgements
+    from nikawa.api import recheck as recheck
     from nikawa.api import report as report
     from nikawa.api import run as run
     from nikawa.api import score as score
@@ -75,6 +76,7 @@ _FUNCTIONS = (
     "perturb",
     "probe_memory",
     "read_judgements",
+    "recheck",
     "report",
     "run",
     "score",

@@ -29,6 +29,7 @@ from nikawa.io.remote import to_path
 if TYPE_CHECKING:
     from nikawa.aggregation.agree_job import AgreeOptions, AgreeResult
     from nikawa.aggregation.job import AggregateOptions
+    from nikawa.aggregation.recheck import RecheckOptions, RecheckReport
     from nikawa.aggregation.report import AggregateResult
     from nikawa.analysis.job import AnalysisOptions
     from nikawa.analysis.memory.job import MemoryOptions, MemoryReport
@@ -788,6 +789,47 @@ def judge(
         )
         spec = str(tasks) if isinstance(tasks, str | Path) else files.dataset(tasks)
         return judge(spec, model, Path(out), chosen)
+
+
+@check_arguments
+def recheck(
+    judgements: Any,
+    *,
+    question: str | None = None,
+    margin: float | None = None,
+    out: Path | str | None = None,
+    overwrite: bool = False,
+    columns: Mapping[str, str] | None = None,
+    data: Path | None = None,
+    options: RecheckOptions | None = None,
+) -> RecheckReport:
+    """List the answers of persons that a machine and the other workers contradict, the most doubtful first.
+
+    `judgements` is what `agree` takes, with answers of machines among it. Numbers contradict each other from `margin` points on.
+    The file `out` gets the list as JSON lines. docs/machines.md says what a second look at this list is worth.
+
+    >>> votes = {"ann": "yes", "ben": "yes", "joe": "no", "model:gemma#1": "yes"}
+    >>> rows = [{"example": "q1", "worker": name, "answer": vote} for name, vote in votes.items()]
+    >>> [(row.example, row.worker, row.answer) for row in recheck(rows).doubtful]
+    [('q1', 'joe', 'no')]
+    """
+    from msgspec.structs import replace
+
+    from nikawa.aggregation.recheck import RecheckOptions, recheck
+    from nikawa.io.judgements import JudgementOptions
+
+    with open_call("recheck", RecheckOptions, options) as files:
+        chosen = set_options(
+            options,
+            RecheckOptions,
+            question=question,
+            margin=margin,
+            how=None if columns is None else JudgementOptions(mapping=dict(columns)),
+        )
+        path = None if out is None else Path(out)
+        found = recheck(files.judgements(judgements), data, chosen, out=path, overwrite=overwrite)
+        title = found.judgements if isinstance(judgements, str | Path) else "in memory"
+        return replace(found, judgements=title)
 
 
 def choose_target(

@@ -216,6 +216,8 @@ def test_every_function_works_twice_after_everything_was_imported(
             with suppress(ImportError):  # an extra that is not installed here
                 import_module(module.name)
     votes = pd.DataFrame(VOTES, columns=["task", "worker", "label"])
+    told = [(item, "model:m#1", "a") for item in sorted({item for item, _, _ in VOTES})]
+    judged = pd.DataFrame([*VOTES, *told], columns=["task", "worker", "label"])
     runs = str(tmp_path / "runs")
     count = itertools.count()
     releases = tmp_path / "releases"
@@ -239,6 +241,7 @@ def test_every_function_works_twice_after_everything_was_imported(
         "compare": lambda: nk.compare({"A": gold, "B": gold}, task="mini-ja-nli", rounds=100),
         "agree": lambda: nk.agree(votes),
         "aggregate": lambda: nk.aggregate(votes, ties="drop"),
+        "recheck": lambda: nk.recheck(judged),
         "clean": lambda: nk.clean(["これは短い例文ですが、候補として残るだけの長さがあります。"]),
         "pair": lambda: nk.pair("greedy", ["犬が走る", "犬が歩く"], units="characters"),
         "generate": lambda: nk.generate("temporal-ja", per_cell={"train": 0, "test": 1}),

@@ -29,6 +29,7 @@ FUNCTIONS = {
     "perturb",
     "probe_memory",
     "read_judgements",
+    "recheck",
     "report",
     "run",
     "score",

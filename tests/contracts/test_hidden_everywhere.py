@@ -196,6 +196,10 @@ CASES: dict[str, list[Case]] = {
         case("agree in/votes.jsonl --examples in/nli --question label --by note --resamples 10", None),
         case("agree in/votes.jsonl --examples in/nli --save studio.json --form label-studio", None),
     ],
+    "recheck": [
+        case("recheck in/nli --question label --json", None),
+        case("recheck in/nli/judgements.jsonl --question label --out doubtful.jsonl", None),
+    ],
     "aggregate": [
         case("aggregate in/votes.jsonl --rule majority --examples in/nli --out gold --json"),
         case("aggregate in/votes.jsonl --rule majority --out gold2"),
