@@ -11,6 +11,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from nikawa.aggregation.rules import NAMES, parse_rule
+from nikawa.io.records import write_records
+from nikawa.records import Judgement
 
 TEXT = (Path(__file__).parents[2] / "docs" / "aggregate.md").read_text("utf-8")
 
@@ -28,6 +30,13 @@ def test_the_commands_run(
     nikawa: Nikawa, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    votes = {"aki": "yes", "ben": "no", "cho": "yes", "model:m#1": "yes", "model:m#2": "no"}
+    rows = [
+        Judgement(example=str(item), worker=worker, question="label", answer=answer)
+        for item in range(6)
+        for worker, answer in votes.items()
+    ]
+    write_records(tmp_path / "judgements.jsonl", rows)
     name, *words = shlex.split(command)
     assert name == "nikawa"
     done = nikawa(*words)
