@@ -43,6 +43,9 @@ SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("span-tagging", [{"spans": [SPAN, OTHER]}, {"spans": [OTHER, SPAN]}], False),
     ("span-tagging", [{"spans": [SPAN]}, {"spans": [{**SPAN, "label": "OG"}]}], True),
     ("tree", [{"tree": TREE}, {"tree": {**TREE, "heads": [2, 0]}}], False),
+    ("preference", [{"better": "a", "by": 1}, {"better": "a", "by": 2, "why": ["clear"]}], False),
+    ("preference", [{"better": "a", "by": 1}, {"better": "tie", "by": 0}], True),
+    ("best-worst", [{"best": "A", "worst": "B"}, {"best": "A", "worst": "C"}], True),
     ("tree", [{"tree": TREE}, {"tree": {**TREE, "labels": ["NP_OBJ", "VP"]}}], True),
     (
         "dialogue-states",

@@ -30,6 +30,7 @@ NO_PLACE = {("studio.json", "write-question"), ("studio.json", "tree")} | {
     ("doccano", name)
     for name in (
         "distractors",
+        "preference",
         "ranked",
         "tree",
         "write-contradictions",

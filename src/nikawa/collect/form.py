@@ -118,6 +118,23 @@ class Offer:
     """Whether the answer is a list."""
     is_ordered: bool = False
     """Whether the values are steps of a scale, which are not shuffled."""
+    is_fixed: bool = False
+    """Whether the values keep their order, as they name places of the page that a `Mirror` exchanges."""
+    messages: tuple[str, ...] = ()
+    """The messages that say what each is called, where that depends on the language and on the settings."""
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """How an item is shown with its two sides exchanged, so that a preference for a place favours neither.
+
+    A page draws it for each worker and item; `nikawa judge` exchanges the sides in every other copy.
+    """
+
+    example: Callable[[Example], Example]
+    """The item with its sides exchanged."""
+    answer: Callable[[Answer, Options], Answer]
+    """An answer to the one as an answer to the other."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +182,8 @@ class Form:
     """The answer again, from pairs of question and value that came from elsewhere."""
     offers: Callable[[Example, Options], Mapping[str, Offer]] | None = None
     """The closed questions with their answers, all that the page asks; None: an answer is written, as the sample shows."""
+    mirror: Mirror | None = None
+    """How the two sides of an item are exchanged; None: it has no sides."""
     why_no_machine: str = ""
     """Why a language model cannot be asked, as `nikawa judge` says it after "a model cannot answer this form:"; empty: it can."""
     mislead: Callable[[Mapping[str, Any], Example, Options, float], Answer | None] | None = None

@@ -67,6 +67,9 @@ ANSWER_SHAPES = {
     "span-tagging": "a list of {start, end, label}, or the text with <span:LABEL> in it",
     "dialogue": "{how, turns}, a turn being {role, text, state}",
     "dialogue-states": "the state after each turn of the user, a list of lists of domain-slot-value",
+    "acceptability": "one of the labels",
+    "preference": "a, b or tie",
+    "best-worst": "the letter of the best choice, from A, or its text",
     "tree": "{heads, labels}, or head:LABEL for each word with blanks between, the root 0:LABEL",
 }
 """Form to the shape of an answer, in words."""

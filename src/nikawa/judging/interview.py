@@ -169,7 +169,24 @@ class Interview:
     fields: list[Field] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.is_mirrored and self.task.form.mirror is not None:
+            self.example = self.task.form.mirror.example(self.example)
         self.fields = list(self._make_fields())
+
+    @cached_property
+    def is_mirrored(self) -> bool:
+        """Whether the sides of the item are exchanged: in every other copy, half of the items beginning with each."""
+        if self.task.form.mirror is None:
+            return False
+        begins = Random(f"sides/{self.example.id}").random() < 0.5  # noqa: S311  (no secret)
+        return begins == bool(self.copy.number % 2)
+
+    def turn_back(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """An answer to what was shown as an answer to the item."""
+        mirror = self.task.form.mirror
+        if mirror is None or not self.is_mirrored:
+            return answer
+        return mirror.answer(answer, self.task.options)
 
     @cached_property
     def words(self) -> Mapping[str, str]:
@@ -207,7 +224,9 @@ class Interview:
     def _make_closed(self, question: str, offer: Offer) -> ClosedField:
         places = list(range(len(offer.values)))
         draw = self._draw(question)
-        if offer.is_ordered:
+        if offer.is_fixed:
+            keys = [str(place + 1) for place in places]
+        elif offer.is_ordered:
             if draw.random() < 0.5:
                 places.reverse()
             keys = [f"{offer.values[place]:g}" for place in places]
@@ -225,6 +244,8 @@ class Interview:
     def _name_value(self, offer: Offer, place: int) -> str:
         if offer.words:
             return offer.words[place]
+        if offer.messages:
+            return self.words[offer.messages[place]]
         value = offer.values[place]
         if offer.is_ordered:
             return (
@@ -289,7 +310,11 @@ class Interview:
     def order(self) -> dict[str, list[Any]]:
         """The answers to each closed question in the order in which they were shown."""
         return {
-            one.question: list(one.values) for one in self.fields if isinstance(one, ClosedField)
+            one.question: [
+                self.turn_back({one.question: value})[one.question] for value in one.values
+            ]
+            for one in self.fields
+            if isinstance(one, ClosedField)
         }
 
     def _ask(self) -> str:
@@ -379,7 +404,7 @@ class Interview:
         problems = self.task.form.validate(answer, self.example, self.task.options)
         faults = [problem for problem in problems if not problem.warning]
         if not faults:
-            return Reading(answer)
+            return Reading(self.turn_back(answer))
         said = "\n".join(dict.fromkeys(self._describe(problem) for problem in faults))
         return Reading(None, f"broke a rule: {' '.join(said.split())}", said)
 

@@ -306,10 +306,14 @@ def collect_shown(rows: Sequence[tuple[Interview, Outcome]]) -> dict[str, list[S
         for part in one.fields:
             if outcome.answer is None or not isinstance(part, ClosedField):
                 continue
-            chosen = outcome.answer[part.question]
+            chosen, order = outcome.answer[part.question], one.order[part.question]
+            if part.offer.is_fixed:  # two sides; what stands for neither has no place
+                order = order[:2]
+                if chosen not in order:
+                    continue
             answer = ShownAnswer(
                 one.example.id,
-                part.values,
+                order,
                 chosen[0] if part.offer.is_ranking else chosen,
                 part.offer.is_ordered,
             )

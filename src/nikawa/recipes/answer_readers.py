@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from string import ascii_uppercase
 from typing import Any, TypeGuard
 
 import msgspec
@@ -241,6 +242,25 @@ def parse_arcs(answer: str) -> Any:
     return {"heads": heads, "labels": labels}
 
 
+def read_side(answer: Any, question: Question, example: Example) -> str:
+    """Which of two texts is better: `a`, `b` or `tie`."""
+    text = str(answer).strip().lower()
+    if text not in ("a", "b", "tie"):
+        raise ValueError(f"{answer!r} is not a, b or tie")
+    return text
+
+
+def read_letter(answer: Any, question: Question, example: Example) -> str:
+    """The letter of a choice, from A; its text will do."""
+    choices = list(example.inputs.get("choices", ()))
+    if answer in choices:
+        return ascii_uppercase[choices.index(answer)]
+    letter = str(answer).strip().upper()
+    if len(letter) != 1 or letter not in ascii_uppercase[: len(choices)]:
+        raise ValueError(f"{answer!r} is not one of {', '.join(ascii_uppercase[: len(choices)])}")
+    return letter
+
+
 ANSWER_READERS = {
     form.name: form
     for form in (
@@ -261,6 +281,9 @@ ANSWER_READERS = {
         AnswerReader("dialogue", read_dialogue),
         AnswerReader("dialogue-states", read_states),
         AnswerReader("tree", read_tree),
+        AnswerReader("acceptability", read_label, votes=True),
+        AnswerReader("preference", read_side, votes=True),
+        AnswerReader("best-worst", read_letter, votes=True),
     )
 }
 """The forms by name, as the annotation pages call them."""

@@ -178,6 +178,28 @@ def parsed(page: Page, answer: Any) -> None:
     page.keys("1", "0", "1", "Control+Enter")
 
 
+def preferred(page: Page, answer: Any) -> None:
+    """The better text stands first or second; the reasons by a key and by the mouse."""
+    first = page.page.locator(".columns .text").first.inner_text()
+    page.keys("1" if first.startswith("夜の") else "5", "6")
+    page.page.locator("[data-where=why] .choice").nth(3).click()
+    page.page.click("#submit")
+
+
+def extremes(page: Page, answer: Any) -> None:
+    """The best by its key, the worst by the mouse; what was the best first gives way."""
+    inner = page.page
+    rows = inner.locator(".contender")
+    shown = [row.split("\n")[-1] for row in inner.locator(".contender .text").all_inner_texts()]
+    best, worst = (
+        next(n for n, text in enumerate(shown) if part in text) for part in ("少々", "待ってろ")
+    )
+    page.keys(str(worst + 1))
+    rows.nth(worst).locator(".pole-worst").click()
+    page.keys(str(best + 1))
+    page.page.click("#submit")
+
+
 STEPS: dict[str, Callable[[Page, Any], None]] = {
     "choice": pressed("1", "Enter"),
     "inference": pressed("1", "4", "Enter"),
@@ -196,6 +218,9 @@ STEPS: dict[str, Callable[[Page, Any], None]] = {
     "dialogue": conversed,
     "dialogue-states": checked,
     "tree": parsed,
+    "acceptability": pressed("2", "3", "Enter"),
+    "preference": preferred,
+    "best-worst": extremes,
 }
 
 

@@ -252,6 +252,9 @@ ANOTHER: dict[str, tuple[dict[str, Any], str]] = {
         {"tree": {"heads": [2, 4, 4, 0], "labels": ["NP_SBJ", "NP_OBJ", "AP", "VP"]}},
         "하루가 → 쳤다.",
     ),
+    "acceptability": ({"label": "acceptable", "other": "acceptable"}, "言えない"),
+    "preference": ({"better": "b", "by": 1}, "内容が正しい"),
+    "best-worst": ({"best": "A", "worst": "C"}, "少々お待ちください"),
 }
 """An answer unlike the form's sample, and what of the sample is to be read among the answers given."""
 

@@ -17,6 +17,19 @@ function arcs({ heads, labels }, { inputs, answers = [] }) {
   return shown.map((n) => line(`${form(n)} → ${head(n)} `, make("b", {}, labels[n] === null ? "?" : nameOf(labels[n]))));
 }
 
+// A letter names one of the choices of an item; steps of a comparison have words.
+function named(question, value, { inputs }) {
+  if (Array.isArray(inputs.choices) && /^[A-Z]$/.test(value)) return inputs.choices[value.charCodeAt(0) - 65] ?? value;
+  if (question === "by") return messages[`by_${settings.steps === 2 && value === 2 ? 3 : value}`] ?? String(value);
+  return null;
+}
+
+// Which question a part of an answer is about, where the form has words for it.
+function titled(question, parts, count) {
+  const title = count > 1 ? messages[`title_${question}`] && (settings.names?.[question] ?? messages[`title_${question}`]) : null;
+  return title ? [line(make("b", {}, title), " ", ...parts)] : parts;
+}
+
 function one(value, { inputs }, place, count) {
   if (typeof value === "number") return line(inputs.choices?.[value] ?? String(value));
   if (typeof value === "string") {
@@ -34,7 +47,7 @@ function one(value, { inputs }, place, count) {
 
 // The form itself shows the place of an answer, so `start` is skipped.
 export function answerText(answer, item) {
-  const parts = Object.entries(answer).filter(([question]) => question !== "start").flatMap(([, value]) =>
-    (Array.isArray(value?.heads) ? arcs(value, item) : Array.isArray(value) ? value.map((each, place) => one(each, item, place, value.length)) : [one(value, item)]));
+  const entries = Object.entries(answer).filter(([question]) => question !== "start");
+  const parts = entries.flatMap(([question, value]) => titled(question, named(question, value, item) !== null ? [line(named(question, value, item))] : (Array.isArray(value?.heads) ? arcs(value, item) : Array.isArray(value) ? value.map((each, place) => one(each, item, place, value.length)) : [one(value, item)]), entries.length));
   return parts.length ? parts : ["–"];
 }
