@@ -61,6 +61,21 @@ SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("further-answers", [{"answer": "電灯", "start": 4}, {"answer": "電灯", "start": 40}], True),
     ("further-answers", [{"answer": "電灯"}, {"answer": "石油ランプ", "start": 4}], True),
     ("further-answers", [{"answer": "電灯"}, {"answer": "明るい電灯"}], False),
+    (
+        "reading-answers",
+        [{"answers": {"text": "석유등", "start": 25}}, {"answers": {"text": "석유", "start": 25}}],
+        False,
+    ),
+    (
+        "reading-answers",
+        [{"answers": {"text": "석유등", "start": 25}}, {"answers": {"text": "", "start": -1}}],
+        True,
+    ),
+    (
+        "reading-answers",
+        [{"answers": {"text": "등", "start": 3}}, {"answers": {"text": "등", "start": 27}}],
+        True,
+    ),
 ]
 
 
@@ -77,6 +92,7 @@ def test_what_is_written_is_no_disagreement() -> None:
         "concept-question",
         "dialogue",
         "distractors",
+        "reading",
         "translation",
         "write-contradictions",
         "write-hypotheses",

@@ -26,12 +26,16 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "doccano": ("--to", "doccano"),
     "yahoo.tsv": ("--to", "yahoo"),
 }
-NO_PLACE = {("studio.json", "write-question"), ("studio.json", "tree")} | {
+NO_PLACE = {
+    ("studio.json", name) for name in ("reading", "reading-answers", "tree", "write-question")
+} | {
     ("doccano", name)
     for name in (
         "distractors",
         "preference",
         "ranked",
+        "reading",
+        "reading-answers",
         "tree",
         "write-contradictions",
         "write-hypotheses",

@@ -242,6 +242,40 @@ def test_a_form_whose_answer_no_model_gives_says_why() -> None:
         assert find_form_limit(undeclared) == "its answer is a structure"
 
 
+def test_a_model_may_say_that_a_paragraph_has_no_answer() -> None:
+    form = forms()["reading-answers"]
+    assert form.sample is not None
+    example = Example(id="1", inputs=dict(form.sample.inputs))
+    task = JudgingTask("t", form, form.parse_options({}), "ko", "G", (example,))
+    one = Interview(task, example, COPY)
+    assert one.read('{"answers": "석유등"}').answer == form.sample.answer
+    assert one.read('{"answers": ""}').answer == {"answers": {"text": "", "start": -1}}
+    assert "촛불" in one.read('{"answers": "촛불"}').correction
+    assert one.read('{"answers": 3}').answer is None
+
+
+def test_a_model_is_told_the_types_of_its_questions() -> None:
+    form = forms()["reading"]
+    assert form.sample is not None
+    inputs = {**form.sample.inputs, "types": ["several"]}
+    example = Example(id="1", inputs=inputs)
+    task = JudgingTask("t", form, form.parse_options({}), "ja", "G", (example,))
+    one = Interview(task, example, COPY)
+    assert one.question.count("複数の文") == 1
+    assert one.fields[0].schema()["maxItems"] == 1
+    reply = '{"questions": [{"question": "明かりは何から何に替わった？", "answer": "電灯"}]}'
+    assert one.read(reply).answer == {
+        "questions": [
+            {
+                "type": "several",
+                "question": "明かりは何から何に替わった？",
+                "answer": "電灯",
+                "start": 34,
+            }
+        ]
+    }
+
+
 def test_quotes_become_spans() -> None:
     assert place_quotes("a", "no list") == "no list"
     with pytest.raises(ValueError, match="b"):

@@ -61,6 +61,8 @@ ANSWER_SHAPES = {
     "write-contradictions": "so many texts, as a list or a line each",
     "write-question": "so many {question, answer}, as a list or two lines each",
     "further-answers": "a text",
+    "reading": "a {type, question, answer} for each type, as a list or two lines each: question and answer",
+    "reading-answers": "{text, start}, or a text of the passage, or no-answer",
     "concept-question": "a text",
     "translation": "a text in the language of the data",
     "distractors": "so many texts, as a list or a line each",

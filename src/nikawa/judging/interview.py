@@ -21,6 +21,7 @@ from nikawa.judging.tasks import JudgingTask
 from nikawa.models.chat.conversation import Messages
 from nikawa.records import Example
 from nikawa.serve.languages import fill_message, read_messages
+from nikawa.text.marked import NO_ANSWER, is_marked
 
 PLACE = "start"
 """The question or field that says where a text begins; it is found, not asked for."""
@@ -98,11 +99,19 @@ class OpenField:
     labels: tuple[str, ...] = ()
     """Labels of spans, if spans are asked for."""
     words: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    """The type of each object, where it is given and not asked for."""
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The texts of one object of the list."""
-        return tuple(name for name in self.sample[0] if name != PLACE)
+        given = (PLACE, "type") if self.kinds else (PLACE,)
+        return tuple(name for name in self.sample[0] if name not in given)
+
+    @property
+    def is_quote(self) -> bool:
+        """Whether the answer is a text of the paragraph, or none."""
+        return is_marked(self.sample)
 
     @property
     def is_objects(self) -> bool:
@@ -114,7 +123,7 @@ class OpenField:
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the answer."""
         text: dict[str, Any] = {"type": "string"}
-        if isinstance(self.sample, str):
+        if isinstance(self.sample, str) or self.is_quote:
             return text
         item = text
         if self.labels:
@@ -126,7 +135,7 @@ class OpenField:
 
     def shape(self) -> Any:
         """The answer with blanks in place of what is asked."""
-        if isinstance(self.sample, str):
+        if isinstance(self.sample, str) or self.is_quote:
             return BLANK
         if self.labels:
             return [{"text": BLANK, "label": BLANK}]
@@ -269,6 +278,10 @@ class Interview:
             self._draw(question).shuffle(shuffled)
             words = tuple(map(self._name_label, shuffled))
             return OpenField(question, sample, labels=tuple(shuffled), words=words)
+        kinds = tuple(self.shown.get("types", ())) if "type" in parts else ()
+        if kinds:
+            told = [f"{self._name_label(kind)}: {self.words[f'type_{kind}']}" for kind in kinds]
+            return OpenField(question, sample, len(kinds), tuple(told), kinds=kinds)
         count = int(getattr(options, "texts", 0) or len(labels) or len(sample)) if is_list else 0
         names = tuple(map(self._name_label, labels)) if is_list and len(labels) == count else ()
         return OpenField(question, sample, count, names)
@@ -338,7 +351,10 @@ class Interview:
             if isinstance(one, ClosedField)
             for word in (*one.values, *one.words)
         }
+        kinds = [one.kinds for one in self.fields if isinstance(one, OpenField) and one.kinds]
         for name, value in self.shown.items():
+            if isinstance(value, list) and tuple(value) in kinds:
+                continue
             if isinstance(value, str):
                 text = value
             elif _is_span(value):
@@ -368,6 +384,8 @@ class Interview:
                 yield f"{key}: {word}" if word != key else key
         elif isinstance(one.sample, str):
             yield fill_message(own, "written", values)
+        elif one.is_quote:
+            yield fill_message(own, "quote", values)
         else:
             kind = "objects" if one.is_objects else "written_list"
             yield fill_message(own, kind, {**values, "count": one.count})
@@ -414,11 +432,29 @@ class Interview:
         if one.labels:
             return {one.question: place_quotes(str(self.example.inputs.get("text", "")), value)}
         if one.is_objects and PLACE in one.sample[0] and isinstance(value, list):
-            return {one.question: [self._find_place(part) for part in value]}
+            rows = [self._find_place(part) for part in value]
+            if one.kinds and len(rows) == len(one.kinds) and all(map(_is_object, rows)):
+                pairs = zip(one.kinds, rows, strict=True)
+                rows = [{**row, "type": kind} for kind, row in pairs]
+            return {one.question: rows}
+        if one.is_quote:
+            return {one.question: self._mark(value)}
         if PLACE in self._sample and isinstance(value, str):
             found: dict[str, Any] = self._find_place({one.question: value}, one.question)
             return found
         return {one.question: value}
+
+    def _mark(self, value: Any) -> Any:
+        """A quote as it is marked in the paragraph; an empty one is no answer. Raises `AbsentSpan`."""
+        quoted = value.get("text") if isinstance(value, dict) else value
+        if not isinstance(quoted, str):
+            return value
+        if not quoted.strip():
+            return dict(NO_ANSWER)
+        place = str(self.example.inputs.get("context", "")).find(quoted)
+        if place < 0:
+            raise AbsentSpan(quoted)
+        return {"text": quoted, PLACE: place}
 
     @property
     def _sample(self) -> Mapping[str, Any]:
@@ -455,6 +491,10 @@ class AbsentSpan(ValueError):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _is_span(value: Any) -> bool:

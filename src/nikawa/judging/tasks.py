@@ -14,6 +14,7 @@ from nikawa.collect.sources import NewProject, complete_settings, read_sources
 from nikawa.errors import BadInput
 from nikawa.records import Example
 from nikawa.serve.languages import LANGUAGES
+from nikawa.text.marked import is_marked
 
 OTHERS_ANSWERS = ("votes",)
 """Inputs that hold answers of other workers: people who adjudicate see them, a model never does."""
@@ -90,7 +91,8 @@ def find_form_limit(form: Form) -> str:
     if form.why_no_machine or form.offers is not None:
         return form.why_no_machine
     answer = {} if form.sample is None else form.sample.answer
-    if any(isinstance(part, dict) or _is_nested(part) for part in answer.values()):
+    structures = (part for part in answer.values() if not is_marked(part))
+    if any(isinstance(part, dict) or _is_nested(part) for part in structures):
         return "its answer is a structure"
     return ""
 

@@ -19,6 +19,7 @@ import msgspec
 from nikawa.datasets.trees import find_tree_fault
 from nikawa.recipes.recipe import Ask
 from nikawa.records import Example
+from nikawa.text.marked import NO_ANSWER, find_place
 
 ReadAnswer = Callable[[Any, "Question", Example], Any]
 """(answer, what was asked, item) -> the answer in its one shape; raises ValueError with what is
@@ -115,6 +116,53 @@ def read_questions(answer: Any, question: Question, example: Example) -> list[di
     if len(questions) != question.texts:
         raise ValueError(f"{len(questions)} questions instead of {question.texts}")
     return questions
+
+
+def read_typed_questions(answer: Any, question: Question, example: Example) -> list[dict[str, Any]]:
+    """A question of each type that the item asks for, in order: a list, or blocks of two lines.
+
+    The place of an answer stays where it is given.
+    """
+    parts = answer if isinstance(answer, list) else [answer]
+    if isinstance(answer, str):
+        lines = [line for line in answer.split("\n") if line.strip()]
+        parts = ["\n".join(lines[place : place + 2]) for place in range(0, len(lines), 2)]
+    own = [part.get("type", "") if isinstance(part, dict) else "" for part in parts]
+    types = example.inputs.get("types") or own
+    if len(parts) != len(types) or not types:
+        raise ValueError(f"{len(parts)} questions instead of {len(types)}")
+    made = []
+    for kind, part in zip(types, parts, strict=True):
+        row: dict[str, Any] = {"type": kind, **read_question(part, question, example)}
+        given = part if isinstance(part, dict) else {}
+        if given.get("type", kind) != kind:
+            raise ValueError(f"a question of the type {given['type']!r} instead of {kind!r}")
+        if type(given.get("start")) is int:
+            row["start"] = given["start"]
+        made.append(row)
+    return made
+
+
+def read_marked_answer(answer: Any, question: Question, example: Example) -> dict[str, Any]:
+    """An answer that is marked in the passage: `{text, start}`, JSON, a text of the passage (its first occurrence), or
+    `no-answer`.
+    """
+    context = str(example.inputs.get("context", ""))
+    if isinstance(answer, str) and answer.lstrip().startswith("{") and answer not in context:
+        answer = _parse_json(answer)
+    if isinstance(answer, str | int | float) and not isinstance(answer, bool):
+        text = str(answer).strip()
+        given = dict(NO_ANSWER) if text == "no-answer" else {"text": text, "start": -1}
+        if text and given["text"]:
+            given["start"] = context.find(text)
+    else:
+        given = answer
+    if given == NO_ANSWER and not (isinstance(answer, str) and not answer.strip()):
+        return dict(NO_ANSWER)
+    place = find_place(given)
+    if place is None or context[place[0] : place[1]] != given["text"]:
+        raise ValueError(f"{answer!r} is not in the passage, nor no-answer")
+    return {"text": given["text"], "start": place[0]}
 
 
 def read_choice(answer: Any, question: Question, example: Example) -> int:
@@ -274,6 +322,8 @@ ANSWER_READERS = {
         AnswerReader("write-contradictions", read_texts),
         AnswerReader("write-question", read_questions),
         AnswerReader("further-answers", read_text),
+        AnswerReader("reading", read_typed_questions),
+        AnswerReader("reading-answers", read_marked_answer),
         AnswerReader("concept-question", read_text),
         AnswerReader("translation", read_text),
         AnswerReader("distractors", read_texts),

@@ -103,6 +103,36 @@ def asked(page: Page, answer: Any) -> None:
     page.page.click("#submit")
 
 
+def asked_by_type(page: Page, answer: Any) -> None:
+    """The first answer by mouse, the second by keys; the share that is copied is shown while typing."""
+    shown = page.page
+    for place, row in enumerate(answer["questions"]):
+        shown.focus(f"#field-text-{place}")
+        page.typed("岬の灯台は明治の中ごろに建てられたか")
+        assert "94%" in shown.inner_text(f"#copied-{place}")
+        assert shown.inner_text(".mark-copied") == "岬の灯台は明治の中ごろに建てられた"
+        shown.wait_for_selector(f"#problem-text-{place}:has-text('94')")
+        shown.fill(f"#field-text-{place}", row["question"])
+        if place:
+            shown.focus(".pick")
+            page.keys("Home", *["ArrowRight"] * row["start"])
+            page.keys(*["Shift+ArrowRight"] * len(row["answer"]))
+        else:
+            page.drag(row["start"], row["start"] + len(row["answer"]))
+        shown.wait_for_selector(f".answer:text-is('{row['answer']}')")
+    page.keys("Control+Enter")
+
+
+def marked_or_none(page: Page, answer: Any) -> None:
+    """First that there is no answer, by its key; then the answer by keys."""
+    page.keys("n")
+    page.page.wait_for_selector(".choice[aria-pressed=true]")
+    page.page.focus(".pick")
+    page.keys(*["ArrowRight"] * answer["answers"]["start"], *["Shift+ArrowRight"] * 3)
+    page.page.wait_for_selector(".choice[aria-pressed=false]")
+    page.keys("Control+Enter")
+
+
 def marked(page: Page, answer: Any) -> None:
     page.page.focus(".pick")
     page.keys(
@@ -214,6 +244,8 @@ STEPS: dict[str, Callable[[Page, Any], None]] = {
     "translation": written,
     "write-question": asked,
     "further-answers": marked,
+    "reading": asked_by_type,
+    "reading-answers": marked_or_none,
     "span-tagging": tagged,
     "dialogue": conversed,
     "dialogue-states": checked,

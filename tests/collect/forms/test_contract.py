@@ -177,6 +177,7 @@ def bare(answer: Any) -> Any:
         and answer
         and isinstance(answer[0], Mapping)
         and "question" in answer[0]
+        and "type" not in answer[0]
     ):
         return [{"question": pair["question"], "answer": pair["answer"]} for pair in answer]
     return answer

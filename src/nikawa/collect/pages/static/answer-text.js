@@ -39,7 +39,8 @@ function one(value, { inputs }, place, count) {
   if (typeof value?.start === "number" && typeof value.end === "number") {
     return line(slice(inputs.text ?? "", value.start, value.end), " ", make("b", {}, nameOf(value.label ?? "")));
   }
-  if (typeof value?.question === "string") return line(value.question, " → ", make("b", {}, value.answer ?? ""));
+  if (typeof value?.question === "string") return line(...(value.type ? [make("b", {}, nameOf(value.type)), " "] : []), value.question, " → ", make("b", {}, value.answer ?? ""));
+  if (typeof value?.text === "string" && typeof value.start === "number") return line(value.text || make("b", {}, messages.no_answer ?? "–"));
   if (Array.isArray(value)) return line(`${place + 1}. `, value.map((entry) => nameOf(entry)).join(", ") || "–"); // the states of a dialogue
   if (Array.isArray(value?.turns)) return line(value.turns.map(({ text }) => text).join(" / "));
   return line(JSON.stringify(value));
