@@ -41,6 +41,16 @@ def test_honest_files_have_no_flag() -> None:
         rows.append(system(seed, quality))
 
 
+def test_files_of_a_small_test_are_not_taken_for_random() -> None:
+    """With 36 items, two systems often agree no more than chance may; six systems together do not."""
+    rows = [system(seed, 0.6)[:36] for seed in range(20)]
+    flagged = sum("random" in kinds(rows[k], rows[k - 6 : k]) for k in range(6, 20))
+    chance = [np.random.default_rng((4, k)).integers(0, LABELS, 36, np.int32) for k in range(20)]
+    caught = sum("random" in kinds(chance[k], chance[k - 6 : k]) for k in range(6, 20))
+    assert flagged == 0
+    assert caught == 14
+
+
 def test_copies_and_small_changes_are_flagged_across_accounts() -> None:
     rows = [system(0), system(1)]
     assert kinds(rows[1].copy(), rows, account="b") == ["identical"]

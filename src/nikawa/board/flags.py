@@ -52,7 +52,7 @@ MIN_RANDOM = 3
 MAX_COMPARED = 20
 """Of so many of the account's latest files."""
 CHANCE_Z = 4.0
-"""Standard errors above chance up to which an agreement counts as chance."""
+"""Standard errors above chance up to which an agreement counts as chance: that of each file, and the mean of all."""
 SAMPLE = 512
 """Items that decide whether a file can be a permutation of another, before all are counted."""
 MAX_NAMED = 10
@@ -178,7 +178,14 @@ def find_unrelated(
     # a file of one label agrees with every other by chance; nothing can be built from it
     varied = (chance < 0.95) & (np.count_nonzero(tables.sum(axis=1), axis=1) > 1)
     varied &= np.count_nonzero(tables.sum(axis=2), axis=1) > 1
-    unrelated: NDArray[np.int64] = rows[varied & (np.abs(agreement - chance) <= CHANCE_Z * error)]
+    excess = agreement - chance
+    kept = varied & (np.abs(excess) <= CHANCE_Z * error)
+    # with few items one file tells little: the mean over all of them must be chance as well
+    if kept.any() and excess[kept].mean() > CHANCE_Z * np.sqrt(
+        np.mean(error[kept] ** 2) / kept.sum()
+    ):
+        kept[:] = False
+    unrelated: NDArray[np.int64] = rows[kept]
     return unrelated
 
 
