@@ -107,7 +107,7 @@ class BoardUnderTest:
     now: float = START
     checker: Helper = field(init=False)
     queue: ScoringQueue = field(init=False)
-    _accounts: dict[str, Account] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
     _count: int = 0
 
     def __post_init__(self) -> None:
@@ -117,9 +117,9 @@ class BoardUnderTest:
 
     def account(self, name: str) -> Account:
         """An account, made when it is first asked for."""
-        if name not in self._accounts:
-            self._accounts[name] = self.store.write(add_account, name, "correct horse", self.now)
-        return self._accounts[name]
+        if name not in self.accounts:
+            self.accounts[name] = self.store.write(add_account, name, "correct horse", self.now)
+        return self.accounts[name]
 
     def system(self, account: str = "ann", name: str = "Model", state: Any = "published") -> System:
         """A system of an account."""
