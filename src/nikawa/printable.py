@@ -88,6 +88,15 @@ def printable_json(text: str) -> str:
     return printable(text, "\n", _escape_json)
 
 
+def plain_markdown(text: str) -> str:
+    """Text for a page in Markdown, with names that others chose: control characters and HTML are shown and do nothing.
+
+    >>> plain_markdown("model:<b>x</b>")
+    'model:&lt;b>x&lt;/b>'
+    """
+    return printable(text, keep="\n").replace("<", "&lt;")
+
+
 def cut_middle(text: str, limit: int) -> str:
     """Cut the middle of a text that is longer than `limit` characters."""
     if len(text) <= limit:

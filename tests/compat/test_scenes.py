@@ -13,6 +13,9 @@ from tests.compat.scenes import SCENES
 
 DIGESTS: dict[str, list[dict[str, Any]]] = json.loads((HERE / "digests.json").read_text("utf-8"))
 
+GROWING = ("collect forms --json",)
+"""Lists that newer versions add entries to: those of the version before are still there, as they were."""
+
 
 @pytest.mark.parametrize("name", SCENES)
 def test_scene(name: str, tmp_path: Path) -> None:
@@ -24,6 +27,9 @@ def test_scene(name: str, tmp_path: Path) -> None:
     files = {entry["command"] + f" #{entry['step']}": entry["files"] for entry in DIGESTS[name]}
     for number, (step, answer, written) in enumerate(played(scene, tmp_path)):
         expected = recorded[number]
+        if step in GROWING:
+            names = {row["name"] for row in expected["json"]}
+            answer["json"] = [row for row in answer["json"] if row["name"] in names]
         assert {"command": step, **answer} == expected, f"{step}: another answer than before"
         assert written == files.get(f"{step} #{number}", {}), f"{step}: other files than before"
 

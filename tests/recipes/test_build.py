@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace as dataclass_replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -151,7 +151,9 @@ def sheet(tmp_path: Path) -> Path:
     return tmp_path / "out" / "people" / "mood"
 
 
-def answers(sheet: Path, name: str = "answers.csv", workers: str = "xyz", **odd: str) -> None:
+def answers(
+    sheet: Path, name: str = "answers.csv", workers: Sequence[str] = "xyz", **odd: str
+) -> None:
     ids = [
         line.split(",")[0] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()[1:]
     ]
@@ -225,6 +227,24 @@ def test_answers_beyond_the_number_are_not_counted(run: Any, sheet: Path) -> Non
     report = run()
     assert report.stages[2].wrote == {"mood": 24}
     assert report.stages[2].notes == ("8 answers beyond 3 per item were not counted",)
+
+
+def test_models_are_compared_with_the_workers_and_not_counted(
+    run: Any, sheet: Path, tmp_path: Path
+) -> None:
+    run()
+    answers(sheet)
+    answers(sheet, "answers-2.csv", workers=["model:<b>m</b>#1", "simulated:s"])
+    report = run()
+    assert report.stages[2].wrote == {"mood": 24}
+    assert report.stages[2].notes == ("16 answers of models or simulations were not counted",)
+    labels = msgspec.json.decode((tmp_path / "out" / "card.json").read_bytes())["labels"]
+    assert "Models that answered mood too are not counted. On 8 items" in labels
+    assert "gave the same answer in 100.0% of the pairs" in labels
+    assert "simulated:s" not in labels
+    page = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "Models that answered mood too" in page
+    assert "<b>" not in page
 
 
 @pytest.mark.parametrize(

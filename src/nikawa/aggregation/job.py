@@ -30,7 +30,9 @@ from nikawa.aggregation.judgements import (
     load_examples,
     open_source,
 )
+from nikawa.aggregation.justification import write_card_verdict
 from nikawa.aggregation.machine_votes import MachineInput, check_machine_rule, parse_machine_use
+from nikawa.aggregation.machines import Mixed, compare_machines
 from nikawa.aggregation.prelabels import measure_prelabels
 from nikawa.aggregation.report import (
     MAX_ITEMS_LISTED,
@@ -182,6 +184,7 @@ def aggregate(
         notes=(*source.notes, *note_unused_decisions(book, questions.values())),
         remarks=count_remarks(source),
         prelabels=describe_prelabels(source, tables),
+        machine_verdict=describe_machines(source, tables, rules) or msgspec.UNSET,
     )
     decided = {
         (name, table.items[place]): describe_decisions(each, book, questions[name], place)
@@ -201,6 +204,32 @@ def describe_prelabels(
     questions = dict.fromkeys(table.question for table in tables.values())
     reports = [measure_prelabels(source.prelabelled, question) for question in questions]
     return " ".join(report.verdict for report in reports if report) or msgspec.UNSET
+
+
+def describe_machines(
+    source: JudgementSource, tables: Mapping[str, Table], rules: Mapping[str, Rule]
+) -> str:
+    """A paragraph on each question that machines answered too; empty where they cannot be compared with persons."""
+    by_question = {table.question: (table, rules[name]) for name, table in tables.items()}
+    verdicts = []
+    for table, rule in by_question.values():
+        rows = list(list_machines(source, rule))
+        verdicts.append(judge_machines(table, rows, source.workers_are))
+    return " ".join(filter(None, verdicts))
+
+
+def judge_machines(table: Table, machines: Iterable[Judgement], workers_are: str) -> str:
+    """The verdict for a card on the machines that answered the question of a table of persons; empty where none is possible."""
+    try:
+        mixed = Mixed.of(table, machines)
+        if not mixed.is_machine.any():
+            return ""
+        report = compare_machines(mixed, None, workers_are=workers_are)
+    except (
+        BadInput
+    ):  # too little in common, or answers that cannot be compared: gold is made all the same
+        return ""
+    return write_card_verdict(report, workers_are)
 
 
 def list_machines(source: JudgementSource, rule: Rule) -> Iterator[Judgement]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from nikawa.aggregation.alternative import FEW_PERSONS, PASSING_RATE
 from nikawa.errors import list_names
+from nikawa.printable import printable
 
 if TYPE_CHECKING:
     from nikawa.aggregation.alternative import AlternativeTest
@@ -31,14 +32,24 @@ REMARKS = {"columns": COLUMNS_REMARK, "simulated": SIMULATED_REMARK, "unknown": 
 
 def write_verdict(report: MachineReport, workers_are: str) -> MachineReport:
     """The report with its verdict."""
-    sentences = [
-        *describe_agreement(report),
-        *describe_tests(report.tests),
-        *describe_habits(report),
-    ]
-    if workers_are in REMARKS:
-        sentences.append(REMARKS[workers_are])
-    return replace(report, verdict=" ".join(sentences))
+    sentences = [*_list_sentences(report), *describe_habits(report)]
+    return replace(report, verdict=_join(sentences, workers_are))
+
+
+def write_card_verdict(report: MachineReport, workers_are: str) -> str:
+    """The verdict for the card of a dataset: without habits, which say how frequent the labels are."""
+    return _join(_list_sentences(report), workers_are)
+
+
+def _list_sentences(report: MachineReport) -> Iterator[str]:
+    yield from describe_agreement(report)
+    yield from describe_tests(report.tests)
+
+
+def _join(sentences: Iterable[str], workers_are: str) -> str:
+    """One paragraph on one line; control characters in names are escaped."""
+    remark = [REMARKS[workers_are]] if workers_are in REMARKS else []
+    return printable(" ".join((*sentences, *remark)))
 
 
 def describe_agreement(report: MachineReport) -> Iterator[str]:

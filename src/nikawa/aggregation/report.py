@@ -176,6 +176,8 @@ class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Comments and reports of workers; omitted from the JSON if there are no remarks."""
     prelabels: str | msgspec.UnsetType = msgspec.UNSET
     """What it did to the answers that pages came filled in with a machine's, in a paragraph; omitted where none did."""
+    machine_verdict: str | msgspec.UnsetType = msgspec.UNSET
+    """Machines compared with persons, in a paragraph; omitted where no item has the answers of a machine and of two persons."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -98,7 +98,7 @@ class StepReport(Record, frozen=True, kw_only=True):
     examples: tuple[str, ...]
 
 
-class CleanReport(ShownAsTables, Record, frozen=True, kw_only=True):
+class CleanReport(ShownAsTables, Record, frozen=True, kw_only=True, omit_defaults=True):
     """What was read, kept and removed: sentences = kept + all removed."""
 
     main_table: ClassVar[str] = "steps"
@@ -113,7 +113,7 @@ class CleanReport(ShownAsTables, Record, frozen=True, kw_only=True):
     kept: int
     steps: tuple[StepReport, ...]
     toxicity: ToxicityReport | None = None
-    """The threshold and what waits for a decision, where toxicity was scored."""
+    """The threshold and what waits for a decision, where toxicity was scored; left out of the JSON elsewhere."""
 
 
 def clean(

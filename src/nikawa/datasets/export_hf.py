@@ -18,6 +18,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.columns import columns_of, flatten
 from nikawa.io.parquet import write_rows
 from nikawa.io.shapes import ListOf, Shape, Struct, column_shape
+from nikawa.printable import plain_markdown
 from nikawa.records import Card, Dataset, Kind, Task
 
 SPLIT_NAMES = {"dev": "validation", "all": "full"}
@@ -233,7 +234,7 @@ def body(dataset: Dataset, layout: Layout) -> Iterator[str]:
     problems = "\n".join(f"- {problem}" for problem in card.problems)
     paper = ("Procedure", procedure_note(card)) if is_built(card) else ("Citation", card.citation)
     sections = (
-        ("How the labels were made", card.labels),
+        ("How the labels were made", plain_markdown(card.labels)),
         ("Workers", card.workers),
         ("Source of the texts", card.source),
         ("Known problems", problems or "None recorded."),

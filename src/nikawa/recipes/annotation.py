@@ -46,7 +46,7 @@ from nikawa.recipes.store import (
     digest,
     digest_file,
 )
-from nikawa.records import Example, Judgement, Record, is_person
+from nikawa.records import Example, Judgement, Record, find_answerer, is_person
 from nikawa.version import __version__
 
 
@@ -145,7 +145,7 @@ class Answers:
     """By item and worker the answers that count."""
     unknown: dict[str, int] = field(default_factory=dict)
     """Answered items that are not part of the question, and how often."""
-    machines: int = 0
+    machines: list[Judgement] = field(default_factory=list)
     """Answers of models and simulations, which are not counted."""
     over: int = 0
     """Answers beyond the number asked for, which are not counted."""
@@ -248,10 +248,12 @@ def read_answer_file(path: Path, question: Question, answers: Answers, way: str 
     for place, judgement in reading.rows:
         if judgement.answer is None or judgement.question not in mine:
             continue
-        if not is_person(judgement):
-            answers.machines += 1
-            continue
         item = find_item(judgement.example, answers.known)
+        if not is_person(judgement):
+            answers.machines.append(
+                replace(judgement, example=item, question=question.ask.question)
+            )
+            continue
         example, answer = answers.known.get(item), judgement.answer
         if example is not None:
             answer = unquote_cell(answer) if isinstance(answer, str) else answer
@@ -524,7 +526,7 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
     if answers.decisions:
         notes.append(f"{len(answers.decisions):,} items were decided by the owner")
     if answers.machines:
-        notes.append(f"{answers.machines:,} answers of models or simulations were not counted")
+        notes.append(f"{len(answers.machines):,} answers of models or simulations were not counted")
     if answers.over:
         notes.append(f"{answers.over:,} answers beyond {asked.workers} per item were not counted")
     if answers.passed_reports:
@@ -550,6 +552,7 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
             simulated=sum(judgement.worker.startswith(SIMULATED) for judgement in judged),
             columns=answers.columns,
             agreement=measure_agreement(question, judged, answers.known),
+            machines=judge_machines(question, judged, answers),
             notes=tuple(notes),
         )
         (folder / RECORD).write_bytes(encode_json(done))
@@ -560,6 +563,34 @@ STRUCTURES = ("span-tagging", "tree")
 """Forms whose answers have measures of their own."""
 PLACES = 6
 """Decimals that are kept."""
+
+
+def judge_machines(question: Ask, judged: Sequence[Judgement], answers: Answers) -> str:
+    """A paragraph on models that answered the question too; empty where they cannot be compared with the workers."""
+    from nikawa.aggregation.job import judge_machines as judge
+    from nikawa.aggregation.table import Table
+    from nikawa.aggregation.trees import freeze_answers
+
+    models = [row for row in answers.machines if find_answerer(row) == "machine"]
+    if not models or not (ANSWER_READERS[question.form].votes or question.form in STRUCTURES):
+        return ""
+    votes, theirs = (
+        [
+            replace(row, answer=to_vote(row.answer, question))
+            for row in rows
+            if row.answer is not None and not is_report(row.answer, question)
+        ]
+        for rows in (judged, models)
+    )
+    if not votes:
+        return ""
+    table = Table.from_judgements(freeze_answers(votes))
+    return judge(table, theirs, "columns" if answers.columns else "persons")
+
+
+def is_report(answer: Any, question: Ask) -> bool:
+    """Whether an answer is a report that the question takes."""
+    return isinstance(answer, str) and answer in question.reports
 
 
 def measure_agreement(

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from nikawa.recipes.recipe import Ask, Stage, recipes
@@ -128,6 +129,7 @@ def ask_figures(store: Store, ask: Ask, done: Done) -> AskFigures:
         notes=done.notes,
         agreement=agreement,
         intervals=intervals,
+        machines=done.machines or UNSET,
     )
 
 

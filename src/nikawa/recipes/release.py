@@ -317,6 +317,11 @@ def complete_card(store: Store, figures: Figures) -> Card:
     """
     card = store.recipe.card(store.config)
     workers = "; ".join(f"{a.name}: {a.each} per item, {a.workers} in total" for a in figures.asks)
+    machines = "".join(
+        f" Models that answered {ask.name} too are not counted. {ask.machines}"
+        for ask in figures.asks
+        if ask.machines
+    )
     problems = []
     if figures.simulated:
         workers += " (simulated)"
@@ -330,6 +335,7 @@ def complete_card(store: Store, figures: Figures) -> Card:
         version=store.config.version,
         licence=store.config.licence,
         languages=(store.recipe.language,),
+        labels=card.labels + machines,
         workers=workers,
         workers_are=figures.workers_are,
         problems=(*problems, *card.problems),

@@ -73,6 +73,8 @@ class Done(Record, frozen=True, kw_only=True, omit_defaults=True):
     agreement: tuple[Measured, ...] = ()
     notes: tuple[str, ...] = ()
     """Further notes, such as answers that were not counted."""
+    machines: str = ""
+    """Models compared with the workers, where both answered."""
 
 
 class Trace(Record, frozen=True, kw_only=True, omit_defaults=True):

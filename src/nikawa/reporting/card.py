@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
+from nikawa.printable import plain_markdown
 from nikawa.records import Card, Record
 from nikawa.reporting.tables import TextTable
 
@@ -47,6 +48,8 @@ class AskFigures(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     """The 95% interval of a measure of agreement, over items."""
+    machines: str | UnsetType = UNSET
+    """Models compared with the workers, in a paragraph; omitted where no model answered."""
 
 
 class CheckFigures(Record, frozen=True, kw_only=True):
@@ -196,7 +199,7 @@ def describe_workers(card: Card, figures: Figures) -> Iterator[str]:
         if figures.workers_are == "unknown"
         else f"Workers are {figures.workers_are}"
     )
-    yield f"{card.labels} {who}: {card.workers}."
+    yield f"{plain_markdown(card.labels)} {who}: {card.workers}."
     rows = [
         [
             ask.name,

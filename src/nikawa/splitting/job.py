@@ -392,6 +392,14 @@ def _is_aggregated(text: str) -> bool:
     )
 
 
+class _Machines(msgspec.Struct, frozen=True):
+    use: str
+    models: tuple[str, ...] = ()
+    labels: int = 0
+    ties: int = 0
+    changed: int = 0
+
+
 class _Rule(msgspec.Struct, frozen=True):
     question: str
     rule: str
@@ -399,6 +407,7 @@ class _Rule(msgspec.Struct, frozen=True):
     items: int
     accepted: int
     label_set: tuple[str, ...] = ()
+    machines: _Machines | None = None
 
 
 class _Summary(msgspec.Struct, frozen=True):
@@ -410,6 +419,7 @@ class _Summary(msgspec.Struct, frozen=True):
     items: int
     rules: tuple[_Rule, ...]
     prelabels: str = ""
+    machine_verdict: str = ""
 
 
 def aggregation_facts(path: Path) -> dict[str, Any]:
@@ -422,11 +432,32 @@ def aggregation_facts(path: Path) -> dict[str, Any]:
     label_sets = {rule.question: rule.label_set for rule in summary.rules if rule.label_set}
     return {
         "labels": f"Made from workers' answers by nikawa aggregate: {rules}."
-        + (f" Pre-labels: {summary.prelabels}" if summary.prelabels else ""),
+        + (f" Pre-labels: {summary.prelabels}" if summary.prelabels else "")
+        + describe_machines(summary),
         "workers": f"{summary.workers:,} workers, {summary.answers:,} answers about {summary.items:,} items",
         "workers_are": summary.workers_are,
         **({"label_sets": label_sets} if label_sets else {}),
     }
+
+
+def describe_machines(summary: _Summary) -> str:
+    """What machines did to the labels, and how they compare with persons; empty where none answered."""
+    used = [rule for rule in summary.rules if rule.machines is not None]
+    if not used and not summary.machine_verdict:
+        return ""
+    sentences = []
+    for rule in used:
+        machines = rule.machines
+        assert machines is not None
+        who = list_names(machines.models)
+        if machines.use == "tie-break":
+            sentences.append(f"{who} broke {machines.ties:,} ties of persons ({rule.question})")
+        else:
+            sentences.append(
+                f"{who} took part in {machines.labels:,} labels and changed {machines.changed:,} of them ({rule.question})"
+            )
+    done = "; ".join(sentences) or "their answers are not counted"
+    return f" Machines: {done}. {summary.machine_verdict}".rstrip()
 
 
 def trace_lineages(
@@ -450,6 +481,11 @@ def trace_lineages(
         by, why = line.get("decided_by"), line.get("reason")
         if by or why:
             rule += f"; decided{f' by {by}' if by else ''}{f': {why}' if why else ''}"
+        if part := line.get("machines"):
+            given = ", ".join(
+                f"{worker} {answer}" for worker, answer in line.get("machine_answers", {}).items()
+            )
+            rule += f"; machines: {part} ({given})"
         item = id_of(line["example"])
         steps.setdefault(item, []).append(Step(stage="aggregate", item=item, rule=rule))
     judgements: dict[str, list[Judgement]] = {}
