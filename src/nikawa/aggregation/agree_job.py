@@ -26,6 +26,7 @@ from nikawa.aggregation.plan import Plan, PlanGoal, plan
 from nikawa.aggregation.prelabels import PrelabelReport, measure_prelabels
 from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
+from nikawa.aggregation.structures import count_all_parts, find_kind
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.tree_agreement import GROUPS, group_measures, tree_measures
 from nikawa.aggregation.trees import count_relations, holds_trees
@@ -209,10 +210,15 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
     remarks: tuple[str, ...] = ()
     lengths = None
     with name_faulty_file(source.file):
-        are_spans = holds_spans(table)
-        are_trees = not are_spans and holds_trees(table)
+        kind = find_kind(table)
+        are_spans = kind is None and holds_spans(table)
+        are_trees = kind is None and not are_spans and holds_trees(table)
         refuse_single_answers(table)
-    if are_spans:
+    if kind is not None:
+        _check_span_options(table, options, kind.name)
+        distribution = count_all_parts(table, kind)
+        remarks = (kind.remark,)
+    elif are_spans:
         _check_span_options(table, options)
         lengths = text_lengths(table, known)
         distribution = count_spans_by_label(table)
@@ -306,11 +312,12 @@ def plan_test(
 def plan_from_pilot(spec: str, data: Path | None, options: AgreeOptions, goal: PlanGoal) -> Plan:
     """Estimate the number of workers per item from the judgements of a pilot."""
     table = build_table(open_source(spec, data, options.how), options.question)
-    if holds_spans(table) or holds_trees(table):
-        kind = "spans" if holds_spans(table) else "trees"
-        cure = f"plan with labels or numbers; for {kind}, look at the agreement of the pilot"
+    structure = find_kind(table)
+    if structure is not None or holds_spans(table) or holds_trees(table):
+        name = structure.name if structure else "spans" if holds_spans(table) else "trees"
+        cure = f"plan with labels or numbers; for {name}, look at the agreement of the pilot"
         raise BadInput(
-            f"the number of workers per item cannot be planned for {kind}", file=spec, cure=cure
+            f"the number of workers per item cannot be planned for {name}", file=spec, cure=cure
         )
     return plan(table, goal, seed=options.seed)
 
@@ -323,7 +330,10 @@ def measure_rows(
     Of `options` the level, the author and the resamples count; `lengths` are those of the texts that spans mark.
     """
     chosen: Iterator[AnyMeasure]
-    if holds_spans(table):
+    kind = find_kind(table)
+    if kind is not None:
+        chosen = kind.measures(table)
+    elif holds_spans(table):
         chosen = span_measures(table, lengths)
     elif holds_trees(table):
         chosen = tree_measures(table)
@@ -377,7 +387,7 @@ def bootstrap_interval(
 
 def text_lengths(table: Table, known: Mapping[str, Example] | None) -> dict[str, int] | None:
     """Characters of the text of each item of a table of spans; None where the texts are not known or not needed."""
-    if known is None or not holds_spans(table):
+    if known is None or find_kind(table) is not None or not holds_spans(table):
         return None
     return {item: len(text_of(item, known[item])) for item in table.items}
 

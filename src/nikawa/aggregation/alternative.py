@@ -63,7 +63,7 @@ class AlternativeOptions:
     min_items: int = MIN_ITEMS
     """A person with fewer items is skipped."""
     score: Score | None = None
-    """`equality`, `neg-rmse`, `span-f1` or `equal-arcs`; None: what fits the answers."""
+    """`equality`, `neg-rmse`, `span-f1`, `equal-arcs`, `answer-f1` or `jaccard`; None: what fits the answers."""
 
 
 class PersonTest(Record, frozen=True, kw_only=True):

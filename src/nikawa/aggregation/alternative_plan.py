@@ -21,6 +21,7 @@ from nikawa.aggregation.machines import Mixed
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.plan import Panels
 from nikawa.aggregation.spans import holds_spans
+from nikawa.aggregation.structures import find_kind
 from nikawa.aggregation.table import Floats, Table
 from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput
@@ -156,7 +157,8 @@ def plan_alternative(
 
 def _check_goal(table: Table, goal: AlternativeGoal) -> None:
     if (
-        holds_spans(table)
+        find_kind(table) is not None
+        or holds_spans(table)
         or holds_trees(table)
         or table.numeric
         or len(table.categories) > MAX_CATEGORIES

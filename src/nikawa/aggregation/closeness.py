@@ -6,21 +6,24 @@
 | numbers | the negative squared difference | 0 |
 | spans | F1 of the spans that are equal (start, end, label); two empty answers are equal | 1 |
 | trees | the share of words with the same head and relation | 1 |
+| answers marked in a text | F1 of the marked characters; two that find no answer are equal | 1 |
+| sets of labels | Jaccard: the share of the labels of either that both have | 1 |
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.aggregation.spans import count_equal, holds_spans
+from nikawa.aggregation.structures import find_kind
 from nikawa.aggregation.table import Floats, Table
 from nikawa.aggregation.trees import count_equal_arcs, holds_trees
 from nikawa.errors import BadInput
 
-Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs"]
+Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs", "answer-f1", "jaccard"]
 """How an answer is scored against several others: the mean closeness (of labels the paper calls it accuracy); of numbers the negative root of the mean squared difference."""
 MAX_EXACT_SQUARES = 512
 """Different numbers up to which every squared difference is Python's own, as the reference has it; beyond, numpy's."""
@@ -28,6 +31,9 @@ MAX_EXACT_SQUARES = 512
 
 def choose_score(table: Table, level: str | None = None) -> Score:
     """The score that fits the answers: of numbers `equality` only at the nominal level."""
+    kind = find_kind(table)
+    if kind is not None:
+        return cast(Score, kind.score)
     if holds_spans(table):
         return "span-f1"
     if holds_trees(table):
@@ -44,6 +50,11 @@ class Closeness:
         self._values = table.values if score == "neg-rmse" else np.zeros(0)
         self._squares = self._square_all() if score == "neg-rmse" else None
         self._shared: dict[int, float] = {}
+        self._kind = find_kind(table)
+        if score in ("answer-f1", "jaccard") and (self._kind is None or self._kind.score != score):
+            kind = "answers in a text" if score == "answer-f1" else "label sets"
+            what = f"the answers to {table.question!r} are not {kind}"
+            raise BadInput(what, cure="score labels by equality, and numbers by neg-rmse")
         if score == "span-f1" and not holds_spans(table):
             what = f"the answers to {table.question!r} are not spans"
             raise BadInput(what, cure="score labels by equality, and numbers by neg-rmse")
@@ -80,7 +91,9 @@ class Closeness:
         value = self._shared.get(key)
         if value is None:
             one, other = (self.categories[code] for code in divmod(key, len(self.categories)))
-            if self.score == "equal-arcs":
+            if self._kind is not None:
+                value = self._kind.closeness(one, other)
+            elif self.score == "equal-arcs":
                 value = count_equal_arcs(one, other) / len(one.heads)
             else:
                 marked = len(one) + len(other)

@@ -244,6 +244,12 @@ def read_decided_answer(decision: Decision, verdicts: Verdicts) -> Any:
             raise _fault(
                 decision, "is not a list of spans", "write 0-3:PS, 5-7:LC, or none"
             ) from None
+    if verdicts.kind is not None:
+        try:
+            return verdicts.kind.read_decided(answer)
+        except ValueError as problem:
+            cure = verdicts.kind.decision_cure
+            raise _fault(decision, f"cannot be used: {problem}", cure) from None
     if verdicts.trees is not None:
         answers = trees_of_item(table, decision.example)
         try:

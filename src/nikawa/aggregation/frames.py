@@ -19,6 +19,7 @@ import numpy as np
 
 from nikawa.aggregation.judgements import build_table, open_source
 from nikawa.aggregation.spans import holds_spans
+from nikawa.aggregation.structures import find_kind
 from nikawa.aggregation.table import Column, Table, no_judgements
 from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput, list_names, unknown
@@ -69,6 +70,10 @@ def make_table(data: Any, question: str | None = None) -> Table:
         table = build_table(open_source(str(data), None, JudgementOptions()), question)
     else:
         table = _table_of_columns(read_columns(data), question)
+    kind = find_kind(table)
+    if kind is not None:
+        cure = f"measure {kind.name} with nikawa.agree, aggregate them with nikawa.aggregate"
+        raise BadInput(f"the answers to {table.question!r} are {kind.name}", cure=cure)
     if holds_spans(table):
         cure = "measure spans with nikawa.agree, aggregate them with nikawa.aggregate"
         raise BadInput(f"the answers to {table.question!r} are spans", cure=cure)

@@ -53,6 +53,8 @@ UNITS: dict[Score, str] = {
     "neg-rmse": "negative squared difference",
     "span-f1": "span F1",
     "equal-arcs": "equal arcs",
+    "answer-f1": "answer F1",
+    "jaccard": "Jaccard",
 }
 """What closeness is called in tables."""
 MIN_SLICE_ITEMS = 10

@@ -28,6 +28,7 @@ from nikawa.aggregation.spans import (
     text_of,
     to_marks,
 )
+from nikawa.aggregation.structures import structures_by_item
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.trees import arc_shares, format_arc_votes, trees_by_item
 from nikawa.aggregation.verdicts import (
@@ -498,6 +499,7 @@ def item_lines(
         soft = None if each.label is None else soft_labels(each)
         answers = None if each.marks is None else answers_by_item(each.table)
         trees = None if each.trees is None else trees_by_item(each.table)
+        structures = None if each.kind is None else structures_by_item(each.table)
         parts = find_machine_parts(each)
         given = describe_answers(each.machines) if each.machines is not None else {}
         for place, item in enumerate(each.table.items):
@@ -508,7 +510,10 @@ def item_lines(
                 "verdict": STATE_NAMES[each.state[place]],
                 "by": names[each.by[place]],
             }
-            if trees is not None:
+            if structures is not None and each.kind is not None:
+                line["why"] = each.kind.format_votes(structures[place])
+                line["soft"] = each.kind.shares(structures[place]) if structures[place] else {}
+            elif trees is not None:
                 line["why"] = format_arc_votes(trees[place])
                 line["soft"] = arc_shares(trees[place])
             elif answers is None:
@@ -599,10 +604,13 @@ def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:
     for question, verdicts in result.verdicts.items():
         answers = None if verdicts.marks is None else answers_by_item(verdicts.table)
         trees = None if verdicts.trees is None else trees_by_item(verdicts.table)
+        structures = None if verdicts.kind is None else structures_by_item(verdicts.table)
         for place in verdicts.tied_places():
             item = verdicts.table.items[place]
             example = (result.examples or {}).get(item)
-            if trees is not None:
+            if structures is not None and verdicts.kind is not None:
+                votes = verdicts.kind.format_votes(structures[place])
+            elif trees is not None:
                 words = [] if example is None else example.inputs.get("words", [])
                 votes = format_arc_votes(trees[place], [str(word["form"]) for word in words])
             elif answers is None:

@@ -20,6 +20,7 @@ import msgspec
 from nikawa.aggregation.decisions import Decision
 from nikawa.aggregation.judgements import load_examples
 from nikawa.aggregation.spans import holds_spans
+from nikawa.aggregation.structures import find_kind
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput, suggest
@@ -193,7 +194,8 @@ def read_known_answers(
         what = f"none of its {len(answers):,} known answers is about an item that was judged"
         first = next(iter(answers), "")
         raise BadInput(what, file=path, cure=_suggest_item(first, table))
-    are_structures = holds_spans(table) or holds_trees(table)
+    kind = find_kind(table)
+    are_structures = kind is not None or holds_spans(table) or holds_trees(table)
     for item, answer in answers.items():
         if isinstance(answer, str):
             answers[item] = normalize("NFC", answer)

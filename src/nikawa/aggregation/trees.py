@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nikawa.aggregation.measure import ratio
 from nikawa.aggregation.rules import Rule, Step
 from nikawa.aggregation.spans import freeze_spans
+from nikawa.aggregation.structures import freeze_structures
 from nikawa.aggregation.table import Floats, Table
 from nikawa.datasets.trees import find_tree_fault
 from nikawa.errors import BadInput
@@ -55,8 +56,8 @@ class Tree(msgspec.Struct, frozen=True):
 def freeze_answers(
     judgements: Iterable[Judgement], question: str | None = None
 ) -> Iterator[Judgement]:
-    """The judgements with trees and spans as a table can hold them."""
-    for judgement in freeze_spans(judgements, question):
+    """The judgements with trees, spans and other structured answers as a table can hold them."""
+    for judgement in freeze_structures(freeze_spans(judgements, question), question):
         is_asked = question is None or judgement.question == question
         if is_asked and type(judgement.answer) is dict and judgement.answer.keys() == PARTS:
             try:

@@ -34,6 +34,12 @@ from nikawa.aggregation.spans import (
     mean_support,
     vote_on_spans,
 )
+from nikawa.aggregation.structures import (
+    AnswerKind,
+    check_structure_rule,
+    find_kind,
+    vote_on_structures,
+)
 from nikawa.aggregation.table import Codes, Counts, Floats, Table, group_medians
 from nikawa.aggregation.trees import (
     Tree,
@@ -98,6 +104,10 @@ class Verdicts:
     """The spans that got enough votes."""
     trees: list[Tree | None] | None = None
     """The trees whose arcs got enough votes; None for an item whose arcs make no tree."""
+    parts: list[Any] | None = None
+    """The gold of structured answers of another sort, as examples hold it; None for an item without any."""
+    kind: AnswerKind | None = None
+    """Their sort."""
     strength: Floats = field(default_factory=lambda: np.zeros(0))
     """Of labels, the share of votes or the posterior of the leading one; of numbers, the variance; of spans and arcs, the mean share."""
     fit: Fit | None = None
@@ -170,6 +180,8 @@ class Verdicts:
             gold: list[Any] = [categories[code] for code in self.label.tolist()]
         elif self.marks is not None:
             gold = [[Span(*mark) for mark in marks] for marks in self.marks]
+        elif self.parts is not None:
+            gold = list(self.parts)
         elif self.trees is not None:
             gold = [None if tree is None else tree.to_gold() for tree in self.trees]
         else:
@@ -213,9 +225,13 @@ def apply_rule(
     """
     rule = parse_rule(rule) if isinstance(rule, str) else rule
     ties = Ties.parse(ties) if isinstance(ties, str) else ties
+    kind = find_kind(table)
     if machines is not None:
-        check_machine_rule(machines.use, rule, parts=holds_spans(table) or holds_trees(table))
-    if holds_spans(table):
+        has_parts = kind is not None or holds_spans(table) or holds_trees(table)
+        check_machine_rule(machines.use, rule, parts=has_parts)
+    if kind is not None:
+        verdicts = decide_structures(table, kind, rule, ties)
+    elif holds_spans(table):
         verdicts = decide_spans(table, rule, ties)
     elif holds_trees(table):
         verdicts = decide_trees(table, rule, ties)
@@ -277,6 +293,16 @@ def decide_trees(table: Table, rule: Rule, ties: Ties) -> Verdicts:
     state[~enough] = DROPPED
     support = mean_arc_support(table, trees)
     return Verdicts(table, rule, ties, state, by, trees=trees, strength=support)
+
+
+def decide_structures(table: Table, kind: AnswerKind, rule: Rule, ties: Ties) -> Verdicts:
+    """What the votes on the parts of structured answers make."""
+    check_structure_rule(kind, rule, prefers=ties.how == "prefer")
+    gold, dropped, tied, support = vote_on_structures(table, kind, rule.decider)
+    state, by = _new_states(table)
+    state[tied] = TIED
+    state[dropped] = DROPPED
+    return Verdicts(table, rule, ties, state, by, parts=gold, kind=kind, strength=support)
 
 
 def decide_labels(

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from nikawa.aggregation.measure import ratio
 from nikawa.aggregation.rules import SIGNS, Rule
 from nikawa.aggregation.spans import f1_against_rest, holds_spans, to_marks
+from nikawa.aggregation.structures import closeness_to_rest, find_kind
 from nikawa.aggregation.table import (
     BLOCK_SIZE,
     AnswerPairs,
@@ -87,12 +88,15 @@ def quality(
     need_persons(workers_are, "worker quality")
     n = table.per_worker()
     unknown = np.full(len(n), np.nan)
-    spans = holds_spans(table)
+    kind = find_kind(table)
+    spans = kind is None and holds_spans(table)
     r = rest_correlation(table) if table.numeric else unknown
     agreement = unknown
     alphas = unknown
     partners = np.zeros(len(n), dtype=np.int64)
-    if spans:
+    if kind is not None:
+        agreement = closeness_to_rest(table, kind)
+    elif spans:
         agreement = f1_against_rest(table)
     elif holds_trees(table):
         agreement = las_against_rest(table)
@@ -216,7 +220,10 @@ def count_right(table: Table, gold: Mapping[str, Any]) -> tuple[Counts, Counts]:
     if not gold:
         nobody = np.zeros(workers, dtype=np.int64)
         return nobody, nobody
-    if holds_spans(table):
+    kind = find_kind(table)
+    if kind is not None:
+        gold = {item: kind.gold_of(answer) for item, answer in gold.items()}
+    elif holds_spans(table):
         gold = {item: to_marks(answer) for item, answer in gold.items()}
     elif holds_trees(table):
         gold = {item: to_known_tree(answer) for item, answer in gold.items()}
@@ -465,6 +472,9 @@ def _measure_effect(
     elif before.marks is not None and after.marks is not None:
         pairs = zip(before.marks, after.marks, both.tolist(), strict=True)
         changed = sum(one != other for one, other, kept in pairs if kept)
+    elif before.parts is not None and after.parts is not None:
+        both_parts = zip(before.parts, after.parts, both.tolist(), strict=True)
+        changed = sum(one != other for one, other, kept in both_parts if kept)
     elif before.trees is not None and after.trees is not None:
         both_trees = zip(before.trees, after.trees, both.tolist(), strict=True)
         changed = sum(one != other for one, other, kept in both_trees if kept)

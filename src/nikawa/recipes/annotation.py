@@ -559,7 +559,7 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
     return done
 
 
-STRUCTURES = ("span-tagging", "tree")
+STRUCTURES = ("span-tagging", "tree", "reading-answers", "multiple-selection")
 """Forms whose answers have measures of their own."""
 PLACES = 6
 """Decimals that are kept."""

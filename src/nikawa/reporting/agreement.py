@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nikawa.aggregation.kappa import confusion_by_pair, has_few_pairs, pair_kappas
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.spans import holds_spans
+from nikawa.aggregation.structures import find_kind
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.trees import holds_trees
 from nikawa.io.atomic import atomic_folder
@@ -304,7 +305,7 @@ def draw_plots(report: AgreeReport, table: Table) -> dict[str, Markup]:
     plots: dict[str, Markup] = {}
     if report.counts:
         plots["items"] = draw_standing(report.counts)
-    if holds_spans(table) or holds_trees(table):
+    if find_kind(table) is not None or holds_spans(table) or holds_trees(table):
         counts = list(report.distribution.values())
         if counts:
             names = [name or "without a label" for name in report.distribution]
@@ -324,6 +325,9 @@ def draw_plots(report: AgreeReport, table: Table) -> dict[str, Markup]:
 
 def name_parts(table: Table) -> str:
     """What the answers are lists of, as the page counts them by label; empty: they are single answers."""
+    kind = find_kind(table)
+    if kind is not None:
+        return kind.heading
     return "Spans" if holds_spans(table) else "Arcs" if holds_trees(table) else ""
 
 
