@@ -16,6 +16,7 @@ from nikawa.collect.app import create_app
 from nikawa.collect.form import find_form
 from nikawa.collect.items import open_synced
 from nikawa.collect.job import create_links
+from nikawa.collect.project import open_project
 
 TEXT = (Path(__file__).parents[2] / "docs" / "dialogue.md").read_text("utf-8")
 FILES = re.findall(r"`([\w.]+\.jsonl?)` (?:lists|has)[^\n]*\n\n```json\n(.*?)```", TEXT, re.DOTALL)
@@ -62,7 +63,9 @@ def test_the_files_and_commands_make_both_projects(
     Path("ontology.json").rename("moved.json")  # the project has its own copy
     write_dialogue(tmp_path / "dialogues")
     Path("moved.json").rename("ontology.json")
-    for line in COMMANDS[2:4]:
+    run(COMMANDS[2])
+    assert open_project(tmp_path / "live").is_together
+    for line in COMMANDS[3:5]:
         run(line)
     with open_synced(tmp_path / "states") as (project, store):
         client = TestClient(create_app(project, store), base_url="http://here")

@@ -30,6 +30,10 @@ styles are files: the content security policy forbids inline ones, and nothing i
     POST /w/TOKEN/report     {lease, key, code, comment?} -> {saved, duplicate, state}; codes: `form.REPORTS`
     POST /w/TOKEN/check      {lease, answer} -> {problems}: the rules of the form while the worker types
     POST /w/TOKEN/search     {lease, domain, state, words} -> {count, rows}: entities, in the form `dialogue`
+    GET  /w/TOKEN/talk?lease=&mark=&wait= {stage, mark, role, partner, turns, goal, problems}: a dialogue of two workers, once
+                             it is another than `mark` says, or after so many seconds; stage: "open"|"over"|"lost"
+    POST /w/TOKEN/turn       {lease, key, place, text, state?, check?} -> {saved, problems}: a turn of that dialogue
+    POST /w/TOKEN/alone      {lease} -> {saved}: write the rest of it alone
     POST /w/TOKEN/language   {language} -> {language}
     GET  /join/KEY?worker=ID a crowd platform's entrance: to the link of that worker
 

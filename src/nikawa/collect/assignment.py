@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from nikawa.collect.permutation import draw_index_start, draw_order, draw_share
 from nikawa.collect.project import Project
+from nikawa.collect.seats import find_waiting, take_seat
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import DRAWS, KEYED
 from nikawa.collect.workers import Worker
@@ -116,12 +117,41 @@ def assign_item(
         return None
     if state.has_leases:
         writes.send()
-        assigned = _find_open_lease(db, worker) or _resume_expired(db, worker, settings, now)
+        assigned = _find_open_lease(db, worker)
+        if assigned is None:
+            assigned = _resume_expired(db, worker, settings, now)
+            if assigned is not None and project.is_together:
+                take_seat(db, worker.id, assigned.item, assigned.lease, now)
         if assigned is not None:
             return assigned
     key = project.draw_key if state.is_keyed else b""
-    candidate = _choose_item(db, worker, settings, state, key)
-    return None if candidate is None else _hand_out(writes, worker, candidate, project, now)
+    candidate = None
+    if project.is_together:
+        writes.send()
+        candidate = _choose_partner(db, worker, project, now)
+    if candidate is None:
+        candidate = _choose_item(db, worker, settings, state, key)
+    if candidate is None:
+        return None
+    assigned = _hand_out(writes, worker, candidate, project, now)
+    if project.is_together:
+        writes.send()
+        take_seat(db, worker.id, assigned.item, assigned.lease, now)
+    return assigned
+
+
+def _choose_partner(
+    db: Connection, worker: Worker, project: Project, now: float
+) -> Candidate | None:
+    """The item at which another worker waits for somebody to write with."""
+    if worker.state == "pilot" or has_reached_limit(worker, project.settings):
+        return None
+    unseen, seen_by = _unseen(worker, project.settings, "main")
+    for item in find_waiting(db, project.options, now):
+        candidate = _pick(db, f"i.id = ? AND i.open = 1 AND {unseen}", item, *seen_by)
+        if candidate is not None:
+            return candidate
+    return None
 
 
 def _take_back_overdue(db: Connection, now: float) -> None:

@@ -26,6 +26,7 @@ import msgspec
 from nikawa.aggregation.prelabels import is_same_answer
 from nikawa.collect.form import WriterExample
 from nikawa.collect.items import open_synced
+from nikawa.collect.live import authors_of
 from nikawa.collect.project import EXAMPLES, Project, open_project
 from nikawa.collect.store import (
     ANSWERS,
@@ -471,14 +472,19 @@ def _read_written_examples(
     key = project.draw_key if is_keyed(db, TEXT_ORDER) else b""
     mark = project.pseudonym_keys[0].mark if pseudonymise else ""
     rows = db.stream(
-        f"SELECT i.ref, w.name, t.body, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
+        f"SELECT i.ref, w.name, t.body, a.body, i.id FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
         " JOIN texts t ON t.item = i.id"
         f" WHERE a.kind = 'main' AND {IS_COUNTED} ORDER BY i.position, a.seq"
     )
     for ref, answers in groupby(rows, key=lambda row: str(row[0])):
         drawn: list[tuple[bytes, str, WriterExample]] = []
-        for _, worker, text, body in answers:
+        authors: tuple[str, ...] = ()
+        for _, worker, text, body, item in answers:
             answer = msgspec.json.decode(body)
+            if project.is_together:
+                if drawn:  # the answer of both is one text
+                    continue
+                authors = tuple(authors_of(db, item))
             with name_faulty_file(project.folder / "collect.db"):
                 example = decode_example(text)
             problems = form.validate(answer, example, options)
@@ -492,9 +498,16 @@ def _read_written_examples(
         for number, (_, worker, written) in enumerate(drawn, start=1):
             name, pseudonym = f"{ref}-{number}", project.pseudonym(worker)
             writer = pseudonym if pseudonymise else worker
+            others = tuple(
+                project.pseudonym(author) if pseudonymise else author
+                for author in authors
+                if author != worker
+            )
             yield (
                 Example(id=name, inputs=written.inputs, meta={WRITER: pseudonym}, group=ref),
-                Authorship(example=name, writer=writer, meant=written.meant, key=mark),
+                Authorship(
+                    example=name, writer=writer, others=others, meant=written.meant, key=mark
+                ),
             )
 
 

@@ -58,6 +58,11 @@ def keeps_rules(_answer: Answer, _gold: Mapping[str, Any], _options: Options) ->
     return True
 
 
+def answers_alone(_options: Options) -> bool:
+    """Each worker gives an answer alone."""
+    return False
+
+
 def any_unequal(answers: Sequence[Answer], _options: Options) -> bool:
     """Whether two answers are not the same."""
     return len({msgspec.json.encode(answer, order="deterministic") for answer in answers}) > 1
@@ -191,6 +196,8 @@ class Form:
     with a machine's answer. None: one of `offers` that is not the gold; without offers, such items come without an answer."""
     to_judge: Callable[[Answer, Example, Options], list[WriterExample]] | None = None
     """The examples that other workers judge, made from a written answer; None: answers make no new examples."""
+    together: Callable[[Options], bool] = answers_alone
+    """Whether two workers meet and give one answer to an item (`collect.live`)."""
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
     """The parts of an example that the worker sees, never its gold."""
     guideline: Mapping[str, str] = field(default_factory=dict)

@@ -77,6 +77,29 @@ class SearchBody(Body, frozen=True):
     words: Annotated[str, Meta(max_length=200)] = ""
 
 
+class TurnBody(Body, frozen=True):
+    """A turn of a dialogue that two workers write."""
+
+    lease: Key
+    key: Key
+    """Any text the page makes for one turn: sent twice, it counts once."""
+    place: Annotated[int, Meta(ge=0, le=10_000)]
+    """Its number in the dialogue, from 0."""
+    text: Annotated[str, Meta(max_length=10_000)]
+    state: Annotated[list[Annotated[str, Meta(max_length=1000)]], Meta(max_length=200)] | None = (
+        None
+    )
+    """With a reply of the agent, the state after the turn before it."""
+    check: bool = False
+    """Only look at it, and take nothing."""
+
+
+class AloneBody(Body, frozen=True):
+    """Write the rest of a dialogue alone."""
+
+    lease: Key
+
+
 class LanguageBody(Body, frozen=True):
     """Another language for the pages."""
 
@@ -211,6 +234,12 @@ _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
     "/w/{token}/check": (CheckBody, _ANY, "Check an answer against the rules of the form."),
     "/w/{token}/language": (LanguageBody, _ANY, "Change the language of the pages."),
     "/w/{token}/search": (SearchBody, _ANY, "Search the entities of a dialogue."),
+    "/w/{token}/turn": (
+        TurnBody,
+        _ANY,
+        "Add a turn to a dialogue of two; a key sent twice counts once.",
+    ),
+    "/w/{token}/alone": (AloneBody, _ANY, "Write the rest of a dialogue alone."),
     "/owner/decide": (DecideBody, _ANY, "Decide an item."),
     "/owner/exclude": (WorkerBody, _ANY, "Exclude a worker."),
     "/owner/reinstate": (WorkerBody, _ANY, "Reinstate an excluded worker."),
@@ -220,6 +249,11 @@ _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
 # Path to the schema of the answer, the query parameters, and what the operation does.
 _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "/w/{token}/next": (_STATE, (), "The current item, or a new one."),
+    "/w/{token}/talk": (
+        _ANY,
+        ("lease", "mark", "wait"),
+        "A dialogue of two, once it is another than `mark` says.",
+    ),
     "/owner/data": (_ANY, (), "The figures of the dashboard."),
     "/owner/items": (_ROWS, ("state", "after"), "A page of items."),
     "/owner/disagreements": (_CASES, ("after", "undecided"), "Items whose answers disagree."),

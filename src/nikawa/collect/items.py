@@ -220,6 +220,8 @@ def _read_items(
         fault = form.find_fault(example, options)
         if not fault and kind != "main":
             fault = form.find_gold_fault(example, options)
+        if kind != "main" and project.is_together:
+            fault = "there are no control or pilot items where two workers answer together"
         if kind != "main" and example.hidden:
             # A worker who learns which answers were correct would learn the label.
             fault = "its label is hidden, so it cannot be a control or pilot item"

@@ -81,6 +81,11 @@ class Project:
         return [key.make_pseudonym(worker) for key in self.pseudonym_keys]
 
     @property
+    def is_together(self) -> bool:
+        """Whether two workers meet and answer an item together."""
+        return self.form.together(self.options)
+
+    @property
     def join_key(self) -> str:
         """The unguessable part of the entrance for a crowd platform."""
         return urlsafe_b64encode(self._keyed("join", "")[:18]).decode()
@@ -126,7 +131,22 @@ def open_project(folder: Path) -> Project:
         raise BadInput("is too short to be a secret key", file=path, cure="restore the file")
     key_file = folder / OWNER_KEY
     shared_key = read_key(key_file) if key_file.exists() else None
+    _check_together(form, options, settings, folder / SETTINGS)
     return Project(folder, settings, form, options, secret, shared_key)
+
+
+def _check_together(form: Form, options: Any, settings: Settings, file: Path | None = None) -> None:
+    """Raise `BadInput` where the settings do not let the two workers meet who answer an item together."""
+    if not form.together(options):
+        return
+    if settings.assign.workers_per_item != 2:
+        count = settings.assign.workers_per_item
+        what = f"two workers answer an item together, but workers_per_item is {count}"
+        cure = "write workers_per_item = 2 (nikawa collect new: --workers-per-item 2)"
+        raise BadInput(what, file=file, cure=cure)
+    if settings.effort.most:
+        what = "two workers answer each item together, so [effort] has nothing to adapt"
+        raise BadInput(what, file=file, cure="write most = 0 in [effort]")
 
 
 def create_project(
@@ -148,6 +168,7 @@ def create_project(
     form = find_form(settings.form)
     settings = replace(settings, options=form.initial_options(settings.options))
     options = form.parse_options(settings.options)
+    _check_together(form, options, settings)
     contents = _take_files(form, settings)
     settings = replace(settings, options={**settings.options, **{n: f"{n}.json" for n in contents}})
     with private_files(), atomic_folder(folder) as made:

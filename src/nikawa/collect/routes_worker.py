@@ -18,6 +18,7 @@ from nikawa.collect.interface import (
     ReportBody,
     UndoBody,
 )
+from nikawa.collect.live import finish_dialogue
 from nikawa.collect.project import Project
 from nikawa.collect.site import Site
 from nikawa.collect.store import decode_example
@@ -34,6 +35,7 @@ from nikawa.collect.submissions import (
 )
 from nikawa.collect.workers import Worker, find_worker, join_worker, set_language
 from nikawa.serve.errors import Refused
+from nikawa.serve.listeners import Listeners
 from nikawa.serve.login import hash_token
 from nikawa.serve.requests import json_response, sender_address
 
@@ -110,9 +112,7 @@ def state_json(project: Project, state: PageState, left: int | None = None) -> d
         previous, draft, prelabel = assigned.previous, assigned.draft, assigned.prelabel
         item = {  # a control item looks like any other
             "lease": assigned.lease,
-            "inputs": project.form.view(
-                project.form, decode_example(assigned.body), project.options
-            ),
+            "inputs": show_inputs(project, assigned.body),
             "draft": None if draft is None else msgspec.json.decode(draft),
             "previous": None if previous is None else msgspec.json.decode(previous),
             "prelabel": None if prelabel is None else msgspec.json.decode(prelabel),
@@ -146,6 +146,13 @@ def state_json(project: Project, state: PageState, left: int | None = None) -> d
     }
 
 
+def show_inputs(project: Project, body: str) -> dict[str, Any]:
+    """What the page of a worker shows of an item; of one for two workers nothing, since one of them may not see it."""
+    if project.is_together:
+        return {"live": True}
+    return project.form.view(project.form, decode_example(body), project.options)
+
+
 class WorkerRoutes:
     """Handlers of one site's worker pages.
 
@@ -156,6 +163,7 @@ class WorkerRoutes:
         self.site, self.project = site, site.project
         self._remaining: dict[int, Remaining] = {}
         self.effort = site.effort
+        self.listeners = Listeners()
 
     def routes(self) -> list[BaseRoute]:
         """The table of routes."""
@@ -234,6 +242,8 @@ class WorkerRoutes:
         now = self.site.clock()
         body = await self.site.read_body(request, AnswerBody)
         self._refuse_long(body.comment)
+        if self.project.is_together:
+            return await self._answer_together(token_hash, body, now)
         worker, problems, correct = await self.site.read(self._check, token_hash, body)
         if any(not problem.warning for problem in problems):
             return self.site.problems_response(worker.language, problems)
@@ -250,6 +260,19 @@ class WorkerRoutes:
                 "state": await self.state(state),
             }
         )
+
+    async def _answer_together(self, token_hash: str, body: AnswerBody, now: float) -> Response:
+        """End what two workers wrote: it becomes the answer of both."""
+        problems, saved, dialogue = await self.site.write(
+            finish_dialogue, self.project, token_hash, body, now
+        )
+        if saved is None:
+            worker = await self.site.read(find_worker, token_hash)
+            return self.site.problems_response(worker.language, problems)
+        self.listeners.notify(dialogue)
+        result, state = saved
+        row = {"saved": True, "duplicate": result.duplicate, "surplus": result.surplus}
+        return json_response({**row, "state": await self.state(state)})
 
     def _check(
         self, db: Connection, token_hash: str, body: AnswerBody | CheckBody

@@ -162,7 +162,7 @@ class Site(ServedSite):
 
     def message(self, language: str, code: str) -> str:
         """The sentence for the code of a refusal."""
-        return page_message(language, code)
+        return page_message(language, code, form=self.project.form)
 
     def describe_problem(self, language: str, problem: Problem) -> str:
         """A problem of an answer as a sentence in a language, in the form's own words."""

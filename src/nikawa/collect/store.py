@@ -96,12 +96,22 @@ ADDED_TABLES = {
     "prelabels": "CREATE TABLE prelabels (item {int} PRIMARY KEY, source TEXT NOT NULL, body TEXT NOT NULL)",
     "prelabelled": "CREATE TABLE prelabelled (item {int} NOT NULL, worker {int} NOT NULL, source TEXT NOT NULL, body TEXT NOT NULL,"
     " shown {int} NOT NULL, PRIMARY KEY (item, worker)) {norowid}",
+    "dialogues": "CREATE TABLE dialogues (id {serial}, item {int} NOT NULL, state TEXT NOT NULL, alone {int} NOT NULL,"
+    " begun {real} NOT NULL);"
+    "CREATE INDEX dialogues_item ON dialogues (item);"
+    "CREATE INDEX dialogues_open ON dialogues (id) WHERE state = 'open'",
+    "seats": "CREATE TABLE seats (lease TEXT PRIMARY KEY, dialogue {int} NOT NULL, worker {int} NOT NULL,"
+    " role TEXT NOT NULL, speaker {int} NOT NULL, since {real} NOT NULL, seen {real} NOT NULL, active {real} NOT NULL);"
+    "CREATE INDEX seats_dialogue ON seats (dialogue)",
+    "turns": "CREATE TABLE turns (dialogue {int} NOT NULL, place {int} NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL,"
+    " state TEXT, speaker {int} NOT NULL, key TEXT NOT NULL, at {real} NOT NULL,"
+    " PRIMARY KEY (dialogue, place), UNIQUE (dialogue, key))",
     "efforts": "CREATE TABLE efforts (item {int} PRIMARY KEY, place {int} NOT NULL);"
     "CREATE INDEX efforts_place ON efforts (place)",
 }
 """`prelabels` is the machine's answer to each item; `prelabelled` is what was drawn when a worker got an item: the
 machine's answer then, and whether the page was filled in with it. `efforts` is the order in which items are asked about where
-the number of workers adapts. Databases of older versions get them when opened."""
+the number of workers adapts. `dialogues`, `seats` and `turns` are those of two workers who meet (`collect.live`). Databases of older versions get them when opened."""
 BY_MACHINE = 2
 """The value of `answers.surplus` of an answer that no person gave."""
 ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"

@@ -183,11 +183,34 @@ def save_answer(
     _add_answer(writes, worker, lease, submission, settings, now, is_surplus=is_surplus)
     if not is_surplus:
         apply_rules(db, writes, worker, settings, now)
-    can_undo = not is_surplus and _is_of_stage(worker, lease.kind)
+    can_undo = not is_surplus and _is_of_stage(worker, lease.kind) and not project.is_together
     state = _finish_request(
         db, project, request, now, writes=writes, worker_has_changed=True, can_undo=can_undo
     )
     return SaveResult(surplus=is_surplus), state
+
+
+def save_for_partner(
+    db: Connection, project: Project, token_hash: str, submission: Submission, now: float
+) -> None:
+    """Add the answer that the partner of a worker gave for both; nothing is handed out.
+
+    The lease may have run out, but no one else may have its place.
+    """
+    request = read_request_state(db, token_hash, now, lease=submission.lease)
+    worker, lease = request.worker, _require_unused(request.lease)
+    writes = DeferredWrites(db)
+    writes.add("UPDATE leases SET state = 'answered' WHERE id = ?", lease.id)
+    is_open = int(lease.state == "open")
+    writes.add(
+        "UPDATE items SET leased = leased - ?, done = done + 1 WHERE id = ?", is_open, lease.item
+    )
+    if lease.has_draft:
+        writes.add("DELETE FROM drafts WHERE lease = ?", lease.id)
+    _add_answer(writes, worker, lease, submission, project.settings, now, is_surplus=False)
+    apply_rules(db, writes, worker, project.settings, now)
+    save_worker(writes, worker, now)
+    writes.send()
 
 
 def _add_answer(
@@ -254,7 +277,7 @@ def undo_answer(
     worker = request.worker
     if db.one("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key):
         return _finish_request(db, project, request, now)
-    row = _last_answer(db, worker)
+    row = None if project.is_together else _last_answer(db, worker)  # it is the partner's too
     if row is None:
         raise Refused("nothing_to_undo")
     answer, item, kind, correct, quick, seconds, pay, _ = row
@@ -291,6 +314,8 @@ def save_draft(
     if is_open:
         expires = lease_end(project.settings, now)
         writes.add("UPDATE leases SET expires = ? WHERE id = ?", expires, lease.id)
+        if project.is_together:
+            writes.add("UPDATE seats SET seen = ?, active = ? WHERE lease = ?", now, now, lease.id)
     writes.send()
     return is_open
 
@@ -373,7 +398,7 @@ def _finish_request(
     has_more = is_idle and not has_reached_limit(worker, project.settings)
     waiting = has_more and may_come_free(db, worker)
     if can_undo is None:
-        can_undo = _last_answer(db, worker) is not None
+        can_undo = not project.is_together and _last_answer(db, worker) is not None
     pilot_items = count_items(db, "pilot") if worker.state == "pilot" else 0
     return PageState(worker, assigned, waiting, can_undo, pilot_items)
 

@@ -160,23 +160,30 @@ def check_turn(text: str, role: str, where: str, options: Options) -> list[Probl
 
 
 def check_dialogue(
-    turns: Sequence[Turn], example: Example, options: Options, *, ended: bool = True
+    turns: Sequence[Turn], example: Example, options: Options, *, live: bool = False
 ) -> list[Problem]:
-    """All rules of a dialogue; one that is not `ended` may still lack turns and slots."""
+    """All rules of a dialogue.
+
+    Where two workers wrote it (`live`), the agent did not know the goal: only the last state must be that of the goal, so
+    that the user can put right what the agent misunderstood.
+    """
     if not _alternates(turns) or len(turns) > 2 * options.turns_most + 2:
         return [Problem(REFUSED)]
     problems = []
+    last = 2 * ((len(turns) - 1) // 2)
     for place, turn in enumerate(turns):
         problems += check_turn(turn.text, turn.role, f"turn-{place}", options)
-        if turn.role == USER and (ended or turn.state is not None):
+        if turn.role != USER:
+            continue
+        if not live or place == last:
             problems += check_state(turns, place, example, options)
+        elif not is_state(turn.state, options.ontology):
+            return [Problem(REFUSED)]
     if any(problem.code == REFUSED for problem in problems):
         return [Problem(REFUSED)]
     users = (len(turns) + 1) // 2
     if users > options.turns_most:
         problems.append(Problem("turns_many", {"most": options.turns_most}, GOAL))
-    if not ended:
-        return problems
     if len(turns) % 2 or users < options.turns_least:
         problems.append(Problem("turns_few", {"least": options.turns_least}, GOAL))
     return problems + check_goal(turns, example, options)

@@ -5,12 +5,15 @@ One worker writes both sides, or two meet live (`mode`). An answer is
     {"dialogue": {"how": "self", "turns": [{"role": "user", "text": "…", "state": ["hotel-area-east"]}, {"role": "sys", …}]}}
 
 `how` is `self`, or of two workers `live`, `replaced` (somebody left, and another went on) or `alone` (somebody left, and
-the other finished); `by` then numbers the speaker of each turn.
+the other finished); `by` then numbers the speaker of each turn, and `speaker` is the number of the worker whose answer it is:
+both workers of a dialogue have the same one as their answer.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import WritingForm, make_guideline, only_answer
@@ -28,25 +31,39 @@ from nikawa.records import Example
 HOW = ("self", "live", "replaced", "alone")
 """How a dialogue came about."""
 KEYS = {"how", "turns"}
+LIVE = "live"
+MAX_SPEAKERS = 100
 
 
 class Dialogue(DialogueRules, frozen=True, kw_only=True):
     """Who writes, and the rules."""
 
     question: str = "dialogue"
-    mode: Literal["self"] = "self"
-    """One worker writes both sides."""
+    mode: Literal["self", "live"] = "self"
+    """`self`: one worker writes both sides; `live`: two workers meet, one is the user, the other the agent."""
+    partner_seconds: Annotated[float, Meta(ge=5, le=3600)] = 45
+    """Live: a worker whose page sends no request for so long is away; another may take the place."""
+    reply_seconds: Annotated[float, Meta(ge=10, le=86_400)] = 300
+    """Live: so is one who neither types nor sends a turn for so long, though it is their turn."""
+
+
+def is_live(options: Options) -> bool:
+    """Whether two workers write a dialogue."""
+    return bool(options.mode == LIVE)
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """Turns that alternate and keep the rules, with states that have what the goal says."""
     value = only_answer(answer, options.question)
-    if not isinstance(value, dict) or value.keys() != KEYS or value["how"] not in HOW:
+    if not isinstance(value, dict) or value.keys() - {"speaker"} != KEYS:
+        return [Problem(REFUSED)]
+    how, speaker = value["how"], value.get("speaker", 0)
+    if not isinstance(how, str) or how not in HOW or type(speaker) is not int:
         return [Problem(REFUSED)]
     turns = read_turns(value["turns"])
-    if turns is None or not isinstance(value["how"], str):
+    if turns is None or any(not 0 <= turn.by < MAX_SPEAKERS for turn in turns):
         return [Problem(REFUSED)]
-    return check_dialogue(turns, example, options)
+    return check_dialogue(turns, example, options, live=how != "self")
 
 
 def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
@@ -125,6 +142,7 @@ FORM = WritingForm(
     prepare=prepare_ontology,
     server_only=("entities",),
     to_judge=to_judge,
+    together=is_live,
     view=view,
     why_no_machine="workers write it turn by turn while they search a table",
     words={
@@ -141,6 +159,9 @@ FORM = WritingForm(
             "turn_of": "{role}の発言 {number}",
             "turn_send": "発言する",
             "turn_sent": "発言しました",
+            "misunderstood": "案内係の理解が目標と違います。次の発言で伝え直してください。",
+            "dialogue_end": "対話を終える",
+            "key_send": "発言する",
             "turn_missing": "発言を入力してください",
             "turn_short": "{least}文字以上で書いてください",
             "turn_polite": "丁寧な文体（です・ます）で終えてください",
@@ -169,6 +190,7 @@ FORM = WritingForm(
             "turn_yours": "あなたの番です",
             "turn_theirs": "相手の番です",
             "turn_taken": "その前に別の発言が届きました。読んでから、もう一度送ってください。",
+            "seat_lost": "この対話は、ほかの人が引き継ぎました。",
             "state_first": "返事の前に、利用者の要望を更新してください。",
         },
         "ko": {
@@ -184,6 +206,9 @@ FORM = WritingForm(
             "turn_of": "{role} 발화 {number}",
             "turn_send": "보내기",
             "turn_sent": "보냈습니다",
+            "misunderstood": "안내원이 목표와 다르게 이해했습니다. 다음 발화에서 다시 말해 주세요.",
+            "dialogue_end": "대화 끝내기",
+            "key_send": "발화 보내기",
             "turn_missing": "발화를 입력해 주세요",
             "turn_short": "{least}자 이상 써 주세요",
             "turn_polite": "높임말(해요체나 합니다체)로 끝내 주세요",
@@ -212,6 +237,7 @@ FORM = WritingForm(
             "turn_yours": "당신 차례입니다",
             "turn_theirs": "상대 차례입니다",
             "turn_taken": "그 전에 다른 발화가 도착했습니다. 읽고 나서 다시 보내 주세요.",
+            "seat_lost": "이 대화는 다른 사람이 이어받았습니다.",
             "state_first": "답하기 전에 이용자의 요구 사항을 고쳐 주세요.",
         },
         "en": {
@@ -227,6 +253,9 @@ FORM = WritingForm(
             "turn_of": "{role}, turn {number}",
             "turn_send": "Send the turn",
             "turn_sent": "The turn was sent",
+            "misunderstood": "The agent understood something else than your goal. Say it again in your next turn.",
+            "dialogue_end": "End the dialogue",
+            "key_send": "send the turn",
             "turn_missing": "Write the turn",
             "turn_short": "Write at least {least} characters",
             "turn_polite": "End in the polite style",
@@ -255,6 +284,7 @@ FORM = WritingForm(
             "turn_yours": "It is your turn",
             "turn_theirs": "It is your partner’s turn",
             "turn_taken": "Another turn arrived first. Read it, then send yours again.",
+            "seat_lost": "Another worker continues this dialogue.",
             "state_first": "Update the requests of the user before you answer.",
         },
     },

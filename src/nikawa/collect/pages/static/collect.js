@@ -106,9 +106,9 @@ async function deliver(pending) {
   tell("");
 }
 
-async function refresh() {
+async function refresh(note = "") {
   const reply = await insist("next");
-  if (reply.status === 200) show(reply.body);
+  if (reply.status === 200) show(reply.body, note);
   else stop(reply.body.message ?? messages.server_error);
 }
 
@@ -244,7 +244,7 @@ async function check() {
 }
 
 function submit() {
-  if (busy || !item) return;
+  if (busy || !item || form.ends?.() === false) return;
   if (!touched && performance.now() - shownAt < GLANCE) { tell(messages.look_first); return; } // a second click, say
   clearTimeout(timers.draft);
   clearTimeout(timers.check);
@@ -285,7 +285,7 @@ function wire() {
   byId("answer").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
   byId("comment").addEventListener("input", changed);
   for (const button of document.querySelectorAll(".undo")) button.addEventListener("click", undo);
-  byId("again").addEventListener("click", refresh);
+  byId("again").addEventListener("click", () => refresh());
   byId("language").addEventListener("change", changeLanguage);
   byId("copy-code").addEventListener("click", async () => {
     try { await navigator.clipboard.writeText(state.code); tell(messages.copied); } catch { getSelection().selectAllChildren(byId("code-text")); }
@@ -308,4 +308,4 @@ function begin(given) {
   if (pending) deliver(pending); else refresh();
 }
 
-attend({ begin, changed, submit, tell });
+attend({ begin, changed, submit, tell, insist, call, refresh, newKey, kept });

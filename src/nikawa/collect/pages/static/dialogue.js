@@ -4,6 +4,7 @@ import { fields, problemPlace } from "./parts.js";
 import { searchPanel } from "./entity-search.js";
 import { entriesIn, stateBoard } from "./states.js";
 import { showGoal } from "./goal.js";
+import { live } from "./dialogue-live.js";
 
 const { question } = settings;
 let item = null;
@@ -115,4 +116,5 @@ const self = {
   },
 };
 
-start(self);
+// On the owner's page a dialogue of two is shown as one that a worker wrote.
+start(settings.mode === "live" && document.getElementById("work").dataset.base ? live : self);

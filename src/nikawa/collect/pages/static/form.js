@@ -31,13 +31,14 @@ export function make(tag, given = {}, ...children) {
 
 // form: { show(item), fill(answer, item, fresh), read(), live?, filled?(item), key?({ key }), keys?: [[key, message]],
 // prompt?(item): the message that asks, where it is not "prompt"; values?(item): what that message names }
+// ends?(): whether the item may be submitted now
 // filled: whether a fresh item comes with something that could be sent without changes
 export function start(given) {
   form = given;
   desk?.begin(form);
 }
 
-// desk: { begin(form), changed(), submit(), tell(text) }
+// desk: { begin(form), changed(), submit(), tell(text) }, and on a worker's page what server() tells
 export function attend(given) {
   desk = given;
   if (form) desk.begin(form);
@@ -46,4 +47,6 @@ export function attend(given) {
 export const changed = () => desk.changed(); // forms call it after each change
 export const submit = () => desk.submit();
 export const tell = (text) => desk.tell(text);
+// A page that talks to the server while an item is in hand: { call, insist, refresh, newKey, kept } of a worker's page.
+export const server = () => desk;
 export const promptOf = (given, item) => settings.prompt || say(given.prompt?.(item) ?? "prompt", { ...item.inputs, ...given.values?.(item) });

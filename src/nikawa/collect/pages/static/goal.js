@@ -14,11 +14,12 @@ export function showGoal({ goal, constraints }) {
   const domains = new Set(constraints.map(({ slot }) => slot.split("-")[0]));
   const valueOf = (one, state) => one.value ?? state.map(split).find(([slot]) => slot === one.same)?.[1];
   const isMet = (one, state) => state.some((entry) => split(entry)[0] === one.slot);
+  const isRight = (one, state) => isMet(one, state) && (!one.value || state.includes(`${one.slot}-${one.value}`));
   return {
     draw(state) {
       marks.forEach((mark, sentence) => {
         if (!mark) return;
-        const met = constraints.filter((one) => one.sentence === sentence).every((one) => isMet(one, state));
+        const met = constraints.filter((one) => one.sentence === sentence).every((one) => isRight(one, state));
         mark.textContent = met ? messages.goal_met : messages.goal_open;
         mark.classList.toggle("done", met);
       });

@@ -1,0 +1,31 @@
+"""Requests that wait for news (long polling)."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+
+class Listeners:
+    """Requests that wait for news of a subject, in this process."""
+
+    def __init__(self) -> None:
+        self._events: dict[int, set[asyncio.Event]] = {}
+
+    async def wait(self, subject: int, seconds: float) -> None:
+        """Wait until something happens to a subject, or for so many seconds."""
+        event = asyncio.Event()
+        self._events.setdefault(subject, set()).add(event)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await event.wait()
+        finally:
+            self._events[subject].discard(event)
+            if not self._events[subject]:
+                del self._events[subject]
+
+    def notify(self, subject: int) -> None:
+        """Wake all who wait for news of a subject."""
+        for event in self._events.get(subject, ()):
+            event.set()
