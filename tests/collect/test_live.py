@@ -26,8 +26,8 @@ from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.records import Example, Judgement
 
+assert FORM.sample is not None
 SAMPLE = FORM.sample
-assert SAMPLE is not None
 LIVE = {**SAMPLE.settings, "mode": "live"}
 
 
@@ -61,7 +61,7 @@ class Room:
         return reply.status_code, reply.json()
 
     def talk(self, name: str, mark: str = "", wait: int = 0) -> dict[str, Any]:
-        query = {"lease": self.leases[name], "mark": mark, "wait": wait}
+        query: dict[str, str | int] = {"lease": self.leases[name], "mark": mark, "wait": wait}
         reply = self.client.get(f"{self.links[name]}/talk", params=query)
         assert reply.status_code == 200, reply.text
         found: dict[str, Any] = reply.json()
