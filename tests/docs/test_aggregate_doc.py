@@ -12,7 +12,7 @@ import pytest
 
 from nikawa.aggregation.rules import NAMES, parse_rule
 from nikawa.io.records import write_records
-from nikawa.records import Judgement
+from nikawa.records import Example, Judgement
 
 TEXT = (Path(__file__).parents[2] / "docs" / "aggregate.md").read_text("utf-8")
 
@@ -22,6 +22,28 @@ Nikawa = Callable[..., CompletedProcess[str]]
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def write_comparisons(folder: Path) -> None:
+    """Two systems in pairs, and four texts of which the best and the worst were chosen."""
+    pairs, sets, better, poles = [], [], [], []
+    for n in range(24):
+        pairs.append(
+            Example(
+                id=str(n),
+                inputs={"a": f"訳{n}", "b": f"文{n}"},
+                meta={"a": "system-a", "b": "system-b"},
+            )
+        )
+        answer = "tie" if n % 6 == 0 else "b" if n % 5 else "a"
+        better.append(Judgement(example=str(n), worker="aki", question="better", answer=answer))
+        sets.append(Example(id=str(n), inputs={"choices": ["はい", "ええ", "うん", "おう"]}))
+        for question, letter in (("best", "AABC"[n % 4]), ("worst", "DDDA"[n % 4])):
+            poles.append(Judgement(example=str(n), worker="aki", question=question, answer=letter))
+    write_records(folder / "pairs.jsonl", pairs)
+    write_records(folder / "preferences.jsonl", better)
+    write_records(folder / "sets.jsonl", sets)
+    write_records(folder / "choices.jsonl", poles)
 
 
 @pytest.mark.slow
@@ -37,12 +59,16 @@ def test_the_commands_run(
         for worker, answer in votes.items()
     ]
     write_records(tmp_path / "judgements.jsonl", rows)
+    write_comparisons(tmp_path)
     name, *words = shlex.split(command)
     assert name == "nikawa"
     done = nikawa(*words)
     assert done.returncode == 0, done.stderr
     assert done.stdout
-    if "--out" in words:
+    if "--rank" in words and "--out" in words:
+        written = {path.name for path in (tmp_path / "scores").iterdir()}
+        assert written == {"scores.jsonl", "examples.jsonl", "summary.json"}
+    elif "--out" in words:
         written = {path.name for path in (tmp_path / "gold").iterdir()}
         expected = {"items.jsonl", "agreement.json", "summary.json"}
         if words[1] != "judgements.jsonl":  # the file of judgements has no texts

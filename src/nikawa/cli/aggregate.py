@@ -1,7 +1,7 @@
 """`nikawa aggregate`: turn judgements into gold labels, with a reason for every item.
 
-It has three reports: gold by a rule (the default), `--workers` (how well each worker works) and
-`--human` (how people score against each other). `--out` writes a folder with gold, the reason for
+It has four reports: gold by a rule (the default), `--workers` (how well each worker works),
+`--human` (how people score against each other) and `--rank` (scores of what they compared). `--out` writes a folder with gold, the reason for
 each item, the ties to settle and the agreement.
 """
 
@@ -37,13 +37,18 @@ from nikawa.cli.terminal.output import (
     status,
 )
 from nikawa.errors import BadInput
+from nikawa.printable import cut_middle
 
 if TYPE_CHECKING:
     from nikawa.aggregation.human import HumanReport
     from nikawa.aggregation.job import WorkersReport
+    from nikawa.aggregation.ranking import RankReport
     from nikawa.aggregation.report import AggregateReport, RemarkCounts, RuleReport
 
 PANEL = "Build"
+MAX_THINGS_SHOWN = 40
+"""Things of a ranking that the terminal lists."""
+MAX_THING_CHARS = 48
 EXAMPLE = "Example: nikawa aggregate judgements.jsonl --rule votes:3/5 --ties adjudicate --examples examples.jsonl --out gold"
 MAX_ITEMS_NAMED = 5
 """Ties and differences that the terminal lists; `--json` lists more."""
@@ -144,8 +149,8 @@ def aggregate(
     machines: Annotated[
         str,
         typer.Option(
-            help="Use of answers of models: ignore, tie-break (they decide only where persons tie) or weigh (with persons, by what they are worth; rules dawid-skene and mean).",
-            autocompletion=complete_from("ignore", "tie-break", "weigh"),
+            help="Use of answers of models: ignore, tie-break (they decide only where persons tie) or weigh (with persons, by what they are worth; rules dawid-skene and mean); with --rank: ignore or count (like persons).",
+            autocompletion=complete_from("ignore", "tie-break", "weigh", "count"),
         ),
     ] = "ignore",
     exclude: Annotated[
@@ -175,6 +180,13 @@ def aggregate(
             help="Score each worker against the others, as a human baseline; do not aggregate.",
         ),
     ] = False,
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            help="Score the things that workers compared: bradley-terry (form preference), best-worst or best-worst-logit (form best-worst); needs --examples.",
+            autocompletion=complete_from("bradley-terry", "best-worst", "best-worst-logit"),
+        ),
+    ] = None,
     task: Annotated[
         str | None, typer.Option(help="With --human: the task whose metrics are used.")
     ] = None,
@@ -220,6 +232,38 @@ def aggregate(
         machines=machines,
         hidden=hidden,
     )
+    if rank is not None:
+        chosen = {
+            "--rule": rule,
+            "--workers": workers,
+            "--human": human,
+            "--labels": labels,
+            "--adjudicated": adjudicated,
+            "--decisions": decisions,
+            "--exclude": exclude,
+            "--known": known,
+            "--hidden": hidden,
+        }
+        if others := [name for name, value in chosen.items() if value]:
+            raise BadInput(
+                f"--rank cannot be combined with {others[0]}", cure=f"leave out {others[0]}"
+            )
+        from nikawa.aggregation.ranking import RankOptions, rank_compared, write_ranking
+
+        settings = RankOptions(
+            method=rank, question=question, examples=examples, how=how, machines=machines == "count"
+        )
+        if machines not in ("ignore", "count"):
+            raise BadInput(
+                f"--rank cannot {machines} answers of models", cure="pass ignore or count"
+            )
+        with status(f"ranking what {judgements} compare", quiet or json):
+            ranking = rank_compared(judgements, data, settings)
+            files = write_ranking(ranking, out, overwrite=overwrite) if out is not None else []
+        print_result(ranking, show_ranking, json=json, quiet=quiet)
+        if out is not None and not json and not quiet:
+            echo(f"{out}: {', '.join(files)}")
+        return None
     if workers and human:
         raise BadInput("--workers and --human cannot be combined", cure="pass one of them")
     if workers:
@@ -367,6 +411,45 @@ def format_rule(r: RuleReport) -> tuple[object, ...]:
         r.settled,
         r.decisions.decided if r.decisions else 0,
         agreement,
+    )
+
+
+def show_ranking(report: RankReport) -> None:
+    """Print the things with their scores, the best first, and how sure the order is."""
+    is_model = report.method != "best-worst"
+    rows = []
+    for number, one in enumerate(report.things[:MAX_THINGS_SHOWN], start=1):
+        places = "" if one.first_place is None else f"{one.first_place} to {one.last_place}"
+        rows.append(
+            (
+                number,
+                cut_middle(one.thing, MAX_THING_CHARS),
+                format_number(one.score, 3),
+                "" if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}",
+                one.wins,
+                one.losses,
+                *((one.ties,) if report.tie_parameter is not None else ()),
+                *((places,) if is_model else ()),
+            )
+        )
+    columns: tuple[str, ...] = ("place", "thing", "score", "95% interval")
+    columns += ("wins", "losses") if report.method == "bradley-terry" else ("best", "worst")
+    columns += (("ties",) if report.tie_parameter is not None else ()) + (
+        ("may be",) if is_model else ()
+    )
+    print_table(columns, rows, numbers=("place", "score", *columns[4:]))
+    if len(report.things) > MAX_THINGS_SHOWN:
+        echo(f"… and {len(report.things) - MAX_THINGS_SHOWN:,} more (--out or --json lists all)")
+    if report.in_order is not None:
+        echo(f"{report.in_order:.1%} of the wins agree with this order.")
+    if report.split_half is not None:
+        echo(f"Split-half reliability of the counts: {report.split_half:.3f}.")
+    for remark in report.remarks:
+        echo(f"{remark[0].upper()}{remark[1:]}.")
+    for note in report.notes:
+        echo(f"{note.what}: {note.count:,} ({note.done})")
+    echo(
+        f"{format_count(report.answers, 'answer')} about {format_count(report.items, 'item')} by {format_count(report.workers, 'worker')}."
     )
 
 
