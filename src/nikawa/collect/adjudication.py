@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,14 @@ from nikawa.collect.dashboard import item_row
 from nikawa.collect.form import Answer, Problem
 from nikawa.collect.imports import explain_faults, vary_answer
 from nikawa.collect.project import Project
-from nikawa.collect.store import ANSWERS, IS_COUNTED, decode_example, format_time, parse_time
+from nikawa.collect.store import (
+    ANSWERS,
+    BY_MACHINE,
+    IS_COUNTED,
+    decode_example,
+    format_time,
+    parse_time,
+)
 from nikawa.errors import BadInput
 from nikawa.io.judgements.remarks import name_person
 from nikawa.records import Example, Judgement
@@ -68,6 +75,46 @@ def find_disagreements(
         if len(rows) < ITEMS_PER_QUERY:
             return {"cases": cases, "after": None}
     return {"cases": cases, "after": after}
+
+
+def find_doubtful(
+    db: Connection,
+    project: Project,
+    rows: Sequence[Mapping[str, Any]],
+    after: str = "",
+    *,
+    undecided: bool = False,
+    describe: Describe = _describe_by_code,
+) -> dict[str, Any]:
+    """A page of the items with doubtful answers, as the analysis `recheck` ordered them.
+
+    Each case has `doubtful`, the workers whose answers a machine and the others contradict, and `machines`, what the machines
+    answered. `after` is the place in the order that the page starts at.
+    """
+    by_item: dict[str, list[str]] = {}
+    for row in rows:
+        by_item.setdefault(str(row["ref"]), []).append(str(row["worker"]))
+    refs = list(by_item)
+    start = int(after) if after.isascii() and after.isdigit() else 0
+    cases: list[dict[str, Any]] = []
+    for place, ref in enumerate(refs[start:], start=start):
+        if len(cases) == CASES_PER_PAGE:
+            return {"cases": cases, "after": str(place)}
+        item = db.one(f"{_ITEM} AND i.ref = ?", ref)
+        if item is None:
+            continue
+        case = _read_case(db, project, item, describe)
+        if undecided and case["decision"] is not None:
+            continue
+        machines = db.rows(
+            "SELECT w.name, a.body FROM answers a JOIN workers w ON w.id = a.worker"
+            " WHERE a.item = ? AND a.surplus = ? ORDER BY w.name",
+            item[1],
+            BY_MACHINE,
+        )
+        given = [{"worker": name, "answer": msgspec.json.decode(body)} for name, body in machines]
+        cases.append({**case, "doubtful": by_item[ref], "machines": given})
+    return {"cases": cases, "after": None}
 
 
 def _is_disputed(project: Project, case: dict[str, Any]) -> bool:

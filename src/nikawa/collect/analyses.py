@@ -17,10 +17,11 @@ import numpy as np
 from nikawa.aggregation.agree_job import AgreeOptions, measure_rows
 from nikawa.aggregation.agreement import classify_items, count_classes
 from nikawa.aggregation.measure import MAX_CATEGORIES
+from nikawa.aggregation.recheck import recheck_judgements
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.workers import ODD_PACE, median_seconds, none_for_nan, quality, wilson
 from nikawa.collect.artifact_gate import analyse_artifacts
-from nikawa.collect.dashboard import reported_items
+from nikawa.collect.dashboard import RECHECK, machine_rows, reported_items
 from nikawa.collect.export import read_judgements
 from nikawa.collect.project import Project, open_project
 from nikawa.collect.store import Store, open_store
@@ -33,6 +34,8 @@ PLACE_QUESTIONS = frozenset({"start"})
 MAX_CELLS = 50_000_000
 """Items times different answers beyond which answers are not compared: the table of counts is dense."""
 MAX_ROWS_SHOWN = 100
+MAX_RECHECKED = 1000
+"""Answers in the queue of those that a machine and the other workers contradict."""
 MIN_SHARED_ANSWERS = 5
 """Minimum number of items that others answered too before a worker is compared with them."""
 
@@ -214,8 +217,49 @@ def _find_odd_items(table: Table, is_compared: bool) -> Iterator[tuple[str, str]
         yield from ((table.items[place], "slow") for place in np.flatnonzero(slow).tolist())
 
 
+def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
+    """The answers that a machine and the other workers contradict, the most doubtful first; None without answers of machines."""
+    question = project.form.main_question(project.options)
+    if project.form.writes:
+        return None
+    with store.connection() as db:
+        if not machine_rows(db):
+            return None
+        rows = [
+            msgspec.structs.replace(row, answer=_first_of_ranking(row.answer))
+            for row in read_judgements(db, project)
+            if row.question == question
+        ]
+    try:
+        report = recheck_judgements(rows, question)
+    except BadInput:  # answers that are not compared, such as lists of their own shape
+        return None
+    if report is None:
+        return None
+    return {
+        "compared": report.compared,
+        "by_others": report.by_others,
+        "answers": report.by_both,
+        "items": report.items_to_check,
+        "rows": [
+            {"ref": row.example, "worker": row.worker, "doubt": row.doubt}
+            for row in report.doubtful[:MAX_RECHECKED]
+        ],
+    }
+
+
+def _first_of_ranking(answer: Any) -> Any:
+    """The first of a ranking; any other answer as it is."""
+    is_ranking = isinstance(answer, list) and answer and isinstance(answer[0], str)
+    return answer[0] if is_ranking else answer
+
+
 Analysis = Callable[[Project, Store], Any]
-ANALYSES: Mapping[str, Analysis] = {"judged": _analyse_judgements, "gate": analyse_artifacts}
+ANALYSES: Mapping[str, Analysis] = {
+    "judged": _analyse_judgements,
+    "gate": analyse_artifacts,
+    RECHECK: _analyse_recheck,
+}
 """Name to a function of project and store; its result must be JSON."""
 
 

@@ -20,6 +20,8 @@ from nikawa.serve.errors import Refused
 from nikawa.serve.names import find_look_alikes
 
 ROWS_PER_PAGE = 100
+RECHECK = "recheck"
+"""The analysis of answers that a machine and the other workers contradict."""
 MAX_WORKERS_SHOWN = 5000
 """Workers a dashboard lists, the latest first."""
 

@@ -257,6 +257,11 @@ _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "/owner/data": (_ANY, (), "The figures of the dashboard."),
     "/owner/items": (_ROWS, ("state", "after"), "A page of items."),
     "/owner/disagreements": (_CASES, ("after", "undecided"), "Items whose answers disagree."),
+    "/owner/recheck": (
+        _CASES,
+        ("after", "undecided"),
+        "Items with answers that a machine and the other workers contradict.",
+    ),
     "/owner/case": (_CASE, ("ref",), "One item with its answers and decisions."),
     "/owner/audit": (_ROWS, ("after", "latest"), "Who did what."),
     "/alive": (_ANY, (), "Whether the server and its database answer."),

@@ -20,10 +20,11 @@ from nikawa.collect.adjudication import (
     add_decision,
     find_case,
     find_disagreements,
+    find_doubtful,
     find_item,
     resolve_item,
 )
-from nikawa.collect.dashboard import audit_rows, item_rows, overview
+from nikawa.collect.dashboard import RECHECK, audit_rows, item_rows, overview
 from nikawa.collect.export import stream_export
 from nikawa.collect.interface import (
     DecideBody,
@@ -44,7 +45,7 @@ from nikawa.collect.workers import (
 )
 from nikawa.errors import NikawaError
 from nikawa.serve.audit import add_audit
-from nikawa.serve.background import ProcessFailed
+from nikawa.serve.background import Figures, ProcessFailed
 from nikawa.serve.errors import Refused
 from nikawa.serve.login import (
     CSRF_FIELD,
@@ -166,6 +167,7 @@ class OwnerRoutes(LoginRoutes):
             self.data,
             self.items,
             self.disagreements,
+            self.recheck,
             self.case,
             self.audit,
             self.export,
@@ -213,18 +215,18 @@ class OwnerRoutes(LoginRoutes):
         compute = partial(self.store.read, overview, self.project)
         figures = await self.site.cached("overview", OVERVIEW_SECONDS, compute)
         names = list(self.site.analyses)
-        latest = await asyncio.gather(
-            *(
-                self.site.figures.get(name, ANALYSIS_SECONDS, partial(self._analyse, name))
-                for name in names
-            )
-        )
+        latest = await asyncio.gather(*map(self._latest, names))
         analyses = {name: one.value for name, one in zip(names, latest, strict=True)}
+        if (found := analyses.get(RECHECK)) is not None:  # its rows have a page of their own
+            analyses[RECHECK] = {name: value for name, value in found.items() if name != "rows"}
         analysed = {
             name: {"at": one.at, "working": one.working}
             for name, one in zip(names, latest, strict=True)
         }
         return json_response({**figures, "analyses": analyses, "analysed": analysed})
+
+    async def _latest(self, name: str) -> Figures:
+        return await self.site.figures.get(name, ANALYSIS_SECONDS, partial(self._analyse, name))
 
     def _analyse(self, name: str) -> Any:
         """An analysis for the dashboard; None where it fails, which is logged."""
@@ -252,6 +254,24 @@ class OwnerRoutes(LoginRoutes):
             describe=partial(self.site.describe_problem, self.site.request_language(request)),
         )
         return json_response(page)
+
+    async def recheck(self, request: Request) -> Response:
+        """Items with answers that a machine and the other workers contradict, the most doubtful first."""
+        await self.person(request)
+        working, rows = False, []
+        if RECHECK in self.site.analyses:
+            latest = await self._latest(RECHECK)
+            working = latest.at is None and latest.working
+            rows = (latest.value or {}).get("rows", [])
+        page = await self.site.read(
+            find_doubtful,
+            self.project,
+            rows,
+            query_text(request, "after"),
+            undecided=query_flag(request, "undecided"),
+            describe=partial(self.site.describe_problem, self.site.request_language(request)),
+        )
+        return json_response({**page, "working": working})
 
     async def case(self, request: Request) -> Response:
         """One item with its answers and decisions."""

@@ -307,3 +307,45 @@ def test_a_decision_is_held_to_the_rules(own: Own) -> None:
     page.locator("#answer button.main").click()
     page.wait_for_selector(".decision")
     assert len(owned.decisions()) == 1
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_answers_to_recheck_are_a_queue(own: Own, language: str) -> None:
+    """From the dashboard to the most doubtful answer, with the models' answers beside; a model's name stays text."""
+    owned = own("choice", pairs(12), labels=list(LABELS))
+    rows = []
+    for n in range(12):
+        right, other = LABELS[n % 3], LABELS[(n + 1) % 3]
+        rows += [("aki", f"p{n:03}", right, 6.0), ("beni", f"p{n:03}", right, 6.0)]
+        rows.append(("chie", f"p{n:03}", other if n in (3, 7) else right, 6.0))
+        rows.append((f"model:{NAME}#1", f"p{n:03}", other if n == 7 else right, 0.0))
+    owned.take(rows)
+    page = owned.log_in(language=language)
+    page.wait_for_selector("#doubtful a")
+    assert "1" in page.locator("#doubtful").inner_text()
+    assert f"model:{NAME}#1" in page.locator("#workers").inner_text()
+    assert page.locator("#workers tbody tr").count() == 4
+    owned.shot(page, f"dashboard-models-{language}")
+    page.click("#doubtful a")
+    page.wait_for_selector("#sides .flag")
+    assert page.is_checked("#recheck")
+    assert page.locator("#cases li").count() == 1
+    assert page.locator("#ref").inner_text() == "p003"
+    flagged = page.locator("#sides li", has=page.locator(".flag"))
+    assert flagged.count() == 1
+    assert "chie" in flagged.inner_text()
+    page.click("#models summary")
+    assert f"model:{NAME}#1" in page.locator("#model-answers").inner_text()
+    owned.shot(page, f"recheck-{language}")
+    page.uncheck("#recheck")
+    page.wait_for_function("() => document.querySelectorAll('#cases li').length === 2")
+    assert page.locator("#sides .flag").count() == 0
+    page.check("#recheck")
+    page.wait_for_selector("#sides .flag")
+    page.click("#sides .choice >> nth=0")
+    page.fill("#reason", "checked")
+    page.click("#answer button[type=submit]")
+    page.wait_for_selector("#past .decision")
+    assert [row.answer for row in owned.decisions()] == [LABELS[0]]
+    assert page.locator("img").count() == 0
+    assert owned.faults == []

@@ -15,9 +15,11 @@ from nikawa.aggregation.table import Table
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
 from nikawa.collect.dashboard import latest_answers, reported_items
+from nikawa.collect.items import add_judgements
 from nikawa.collect.site import owner_messages
 from nikawa.collect.workers import exclude
 from nikawa.errors import BadInput
+from nikawa.records import Judgement
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.login import hash_password, set_person
 
@@ -234,3 +236,32 @@ def test_the_pages_in_each_language(site: Site, language: str) -> None:
         assert f'<html lang="{language}">' in page
         assert owner_messages(language)["adjudicate"] in page
         assert not re.findall(r"<script(?![^>]*src=)|\son\w+=|style=", page)
+
+
+def test_the_queue_of_answers_to_recheck(site: Site) -> None:
+    assert site.client.get("/owner/recheck").status_code == 401
+    row = Judgement(example="i000", worker="model:m#1", question="label", answer="neutral")
+    store, project = site.crowd.store, site.project
+    store.write(lambda db: add_judgements(db, project, [(1, row)], "m.jsonl", 5.0))
+    headers = site.log_in("reviewer")
+    figures = site.client.get("/owner/data").json()
+    expected = {"compared": 3, "by_others": 1, "answers": 1, "items": 1}
+    assert figures["analyses"]["recheck"] == expected
+    page = site.client.get("/owner/recheck").json()
+    (case,) = page["cases"]
+    assert (case["ref"], case["doubtful"]) == ("i000", ["beni"])
+    assert case["machines"] == [{"worker": "model:m#1", "answer": {"label": "neutral"}}]
+    assert [one["worker"] for one in case["answers"]] == ["aki", "beni", "chie"]
+    decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "読み直した"}
+    assert site.client.post("/owner/decide", json=decision, headers=headers).status_code == 200
+    assert len(site.client.get("/owner/recheck").json()["cases"]) == 1
+    assert site.client.get("/owner/recheck?undecided=1").json()["cases"] == []
+    assert site.client.get("/owner/recheck?after=7").json()["cases"] == []
+    assert site.client.get("/owner/recheck?after=x").status_code == 200
+
+
+def test_without_models_nothing_is_to_recheck(site: Site) -> None:
+    site.log_in("owner")
+    assert site.client.get("/owner/data").json()["analyses"]["recheck"] is None
+    empty: dict[str, Any] = {"cases": [], "after": None, "working": False}
+    assert site.client.get("/owner/recheck").json() == empty

@@ -26,7 +26,8 @@ function sides(answers) {
 
 function side(one) {
   const people = one.sides.map((each) => make("li", {}, foreign(each.worker),
-    each.seconds === null ? "" : ` (${say("seconds_of", { seconds: number(each.seconds) })})`, each.comment ? make("q", { dir: "auto" }, each.comment) : ""));
+    each.seconds === null ? "" : ` (${say("seconds_of", { seconds: number(each.seconds) })})`,
+    current.doubtful?.includes(each.worker) ? make("span", { class: "flag" }, say("flag_contradicted")) : "", each.comment ? make("q", { dir: "auto" }, each.comment) : ""));
   const take = make("button", { type: "button", class: "choice", "aria-pressed": "false", onclick: () => fill(one.answer, take) },
     make("span", { dir: "auto" }, ...answerText(one.answer, current)));
   const faults = (one.sides[0].problems ?? []).map((problem) => make("li", { class: "problem" }, problem));
@@ -65,7 +66,7 @@ function show(row, focus = true) {
   putAside();
   current = row;
   const begun = row.begun;
-  history.replaceState(null, "", `?ref=${encodeURIComponent(row.ref)}`);
+  history.replaceState(null, "", `?ref=${encodeURIComponent(row.ref)}${rechecks() ? "&recheck=1" : ""}`);
   byId("case").hidden = false;
   byId("case").dataset.ref = row.ref;
   byId("ref").replaceChildren(foreign(row.ref));
@@ -79,6 +80,9 @@ function show(row, focus = true) {
   form.fill(begun?.answer ?? row.decision?.answer ?? {}, row, !begun && row.decision === null);
   touched = Boolean(begun);
   byId("sides").replaceChildren(...sides(row.answers).map(side));
+  byId("models").hidden = !row.machines?.length;
+  byId("model-answers").replaceChildren(...(row.machines ?? []).map((one) =>
+    make("li", {}, foreign(one.worker), ": ", make("span", { dir: "auto" }, ...answerText(one.answer, row)))));
   list();
   if (focus) byId("ref").focus();
 }
@@ -93,6 +97,7 @@ function list() {
   const shown = cases.filter((row) => row === current || !(row.decision && byId("hide").checked));
   byId("cases").replaceChildren(...shown.map(entry));
   byId("nothing").hidden = cases.length > 0;
+  byId("nothing").textContent = say(rechecks() ? "no_recheck" : "no_disagreement");
 }
 
 function taken(row, answer, reason) {
@@ -120,12 +125,20 @@ async function decide() {
   byId("status").textContent = say("saved");
 }
 
+// Whether the list holds what a model and the other workers contradict, in the order of doubt.
+const rechecks = () => byId("recheck")?.checked ?? false;
+
 async function load() {
-  const found = await get(`/owner/disagreements?after=${encodeURIComponent(after)}`);
-  if (!found) return;
+  const [asked, place] = [rechecks(), after];
+  const found = await get(`/owner/${asked ? "recheck" : "disagreements"}?after=${encodeURIComponent(place)}`);
+  if (!found || asked !== rechecks() || place !== after) return; // the owner has changed the list meanwhile
+  if (found.working) { byId("status").textContent = say("analysing_first"); setTimeout(load, 2000); return; }
   const known = new Set(cases.map((row) => row.ref));
   cases.push(...found.cases.filter((row) => !known.has(row.ref)));
-  cases.sort((a, b) => (a.ref < b.ref ? -1 : 1)); // the one the address names may be of a later page
+  if (asked) { // what the address named has no marks of the queue yet
+    const marks = new Map(found.cases.map((row) => [row.ref, row]));
+    for (const row of cases) Object.assign(row, { doubtful: marks.get(row.ref)?.doubtful ?? row.doubtful, machines: marks.get(row.ref)?.machines ?? row.machines });
+  } else cases.sort((a, b) => (a.ref < b.ref ? -1 : 1)); // the one the address names may be of a later page
   after = found.after ?? after;
   byId("next").hidden = found.after === null;
   list();
@@ -138,13 +151,29 @@ function pressed(event) {
   if (held(event) || form.key?.({ key: keyOf(event) })) event.preventDefault();
 }
 
+async function change() {
+  putAside();
+  cases = [];
+  current = null;
+  after = "";
+  byId("case").hidden = true;
+  byId("recheck-hint").hidden = !rechecks();
+  await load();
+  const first = cases.find((row) => !row.decision) ?? cases[0];
+  if (first) show(first, false);
+  else list();
+}
+
 async function begin(given) {
   form = given;
   byId("answer").addEventListener("submit", (event) => { event.preventDefault(); decide(); });
   byId("hide").addEventListener("change", list);
   byId("next").addEventListener("click", load);
+  byId("recheck")?.addEventListener("change", change);
   document.addEventListener("keydown", pressed);
-  const wanted = new URLSearchParams(location.search).get("ref");
+  const address = new URLSearchParams(location.search);
+  const wanted = address.get("ref");
+  if (byId("recheck") && address.get("recheck") === "1") { byId("recheck").checked = true; byId("recheck-hint").hidden = false; }
   const asked = wanted === null ? null : await get(`/owner/case?ref=${encodeURIComponent(wanted)}`);
   if (asked) cases.push(asked);
   await load();

@@ -70,7 +70,13 @@ async function change(path, heading, body) {
 // Names that look alike are shown with the characters in which they differ.
 const codes = (name, group) => [...new Set(name)].filter((one) => !group.every((other) => other.includes(one))).map((one) => `U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
 
-function workers({ rows, judged, alike }) {
+// Models and simulations are no workers: their answers are stored, and no figure counts them.
+function models(rows) {
+  const cells = rows.map((row) => [foreign(row.name), words[`kind_${row.kind}`] ?? row.kind, number(row.answers)]);
+  return rows.length ? [make("h3", {}, words.models), table([words.worker, words.kind, words.answers], cells, 20)] : [];
+}
+
+function workers({ rows, judged, alike, machines }) {
   const known = Object.fromEntries(judged.map((row) => [row.worker, row]));
   const act = (row) => {
     const path = ["excluded", "failed"].includes(row.state) ? "reinstate" : "exclude";
@@ -84,7 +90,7 @@ function workers({ rows, judged, alike }) {
   });
   const notes = alike.map((group) => make("li", {}, ...group.flatMap((name, place) => [place ? ", " : "", foreign(name), ` (${codes(name, group)})`])));
   const warning = notes.length ? [make("p", { class: "notice" }, words.look_alikes), make("ul", { id: "look-alikes" }, ...notes)] : [];
-  return [...warning, map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.code, words.flags, ""], cells)];
+  return [...warning, map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.code, words.flags, ""], cells), ...models(machines)];
 }
 
 function time({ under, items }) {
@@ -100,11 +106,13 @@ function time({ under, items }) {
 
 const look = (ref) => make("a", { href: `/owner/adjudicate?ref=${encodeURIComponent(ref)}` }, foreign(ref));
 
-function flagged({ items, reports }) {
+function flagged({ items, reports, recheck }) {
   const acts = (row) => make("span", { class: "acts" }, ...(row.flags.includes("set-aside") ? ["reopen"] : row.reports ? ["drop"] : []).map((action) =>
     make("button", { type: "button", onclick: () => change("/owner/resolve", `${words[action]}: ${row.ref}`, { ref: row.ref, action }) }, words[action])));
   const said = reports.map((row) => [look(row.ref), foreign(row.worker), reportName(row.code), foreign(row.comment)]);
-  return [table([words.item, words.flags, words.reports, ""], items.map((row) => [look(row.ref), flags(row.flags), number(row.reports), acts(row)]), 20),
+  const doubtful = recheck?.answers ? [make("p", { id: "doubtful" }, make("a", { href: "/owner/adjudicate?recheck=1" },
+    say("recheck_count", { answers: number(recheck.answers), items: number(recheck.items) })))] : [];
+  return [...doubtful, table([words.item, words.flags, words.reports, ""], items.map((row) => [look(row.ref), flags(row.flags), number(row.reports), acts(row)]), 20),
     ...(said.length ? [make("h3", {}, words.reports), table([words.item, words.worker, words.why, words.comment], said, 20)] : [])];
 }
 
@@ -127,11 +135,11 @@ async function refresh() {
   const waited = (name) => data.analysed[name]?.at === null && data.analysed[name].working; // the first time: nothing can be said yet
   const agreed = { found: judged.agreement, writes: judged.writes };
   if (!waited("judged")) show("agreement", agreed, () => agreement(agreed));
-  const people = { rows: data.workers, judged: judged.workers, alike: data.look_alikes ?? [] };
+  const people = { rows: data.workers, judged: judged.workers, alike: data.look_alikes ?? [], machines: data.machines ?? [] };
   show("workers", people, () => workers(people));
   const times = { under: data.time.under, items: judged.time };
   show("time", times, () => time(times));
-  const odd = { items: judged.flagged.items, reports: data.reports };
+  const odd = { items: judged.flagged.items, reports: data.reports, recheck: data.analyses.recheck ?? null };
   show("flagged", odd, () => flagged(odd));
   const gate = data.analyses.gate ?? { texts: 0 };
   if (!waited("gate")) show("gate", gate, () => showGate(gate));
