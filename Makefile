@@ -91,7 +91,7 @@ models: ## nikawa-mini-ja and nikawa-mini-ko from text of your own: CORPUS=folde
 	  [[ ! -f "$$CORPUS/README.md" ]] || more+=(--attribution "$$CORPUS/README.md"); \
 	  $(BIN)/nikawa pretrain "$$f" --language $$l --size mini "$${more[@]}" --out $$out || exit; done
 
-soak: $(VENV)/.dev ## the long tests, or some: PARTS="fuzz corpus cluster shards checkpoint kill load attacks" (or a program: cluster_kill); what needs PostgreSQL, nginx or Ray is skipped without
+soak: $(VENV)/.dev ## the long tests, or some: PARTS="fuzz corpus cluster shards checkpoint kill dialogue load attacks" (or a program: cluster_kill); what needs PostgreSQL, nginx or Ray is skipped without
 	$(BIN)/python -m tests.soak $(PARTS)
 
 interop: $(VENV)/.dev ## run the other tools for real, each in an environment of its own, and walk from their files into ours

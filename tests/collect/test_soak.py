@@ -60,6 +60,28 @@ def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
 
 
 @pytest.mark.slow
+def test_turns_of_two_workers_survive_a_kill() -> None:
+    words = (
+        "--minutes",
+        "0.05",
+        "--kills",
+        "1",
+        "--items",
+        "50",
+        "--pause",
+        "0.05",
+        "--drop",
+        "0.2",
+    )
+    found = soak("dialogue_kill", *words, "--away", "0")
+    assert found["acknowledged"] > 4
+    assert found["given_up"] > 0
+    assert not any(
+        found[name] for name in ("lost", "duplicated", "gaps", "ends_lost", "answers_wrong")
+    )
+
+
+@pytest.mark.slow
 def test_workers_wait_while_postgres_is_started_again() -> None:
     have_postgres()
     words = (

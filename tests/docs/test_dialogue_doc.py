@@ -71,11 +71,21 @@ def test_the_files_and_commands_make_both_projects(
         client = TestClient(create_app(project, store), base_url="http://here")
         links = create_links(tmp_path / "states", ["aki", "beni"], "http://here").links
         states = {name: client.get(f"{link}/next").json() for name, link in links}
-    assert states["aki"]["item"] is None  # who wrote it does not check it
-    assert states["beni"]["item"]["inputs"]["states"] == [
-        ["宿-地区-港"],
-        ["宿-地区-港", "宿-名前-帆船ホテル"],
-    ]
+        assert states["aki"]["item"] is None  # who wrote it does not check it
+        item = states["beni"]["item"]
+        given = item["inputs"]["states"]
+        assert given == [["宿-地区-港"], ["宿-地区-港", "宿-名前-帆船ホテル"]]
+        for name, link in create_links(tmp_path / "states", ["beni", "chika"], "http://here").links:
+            lease = client.get(f"{link}/next").json()["item"]["lease"]
+            marked = given if name == "beni" else [given[0], given[0]]
+            body = {"lease": lease, "key": "k", "answer": {"states": marked}}
+            assert client.post(f"{link}/answer", json=body).status_code == 200
+    export, agree, aggregate = COMMANDS[5:]
+    run(export)
+    assert "joint-goal" in run(agree)
+    run(aggregate)
+    ties = (tmp_path / "gold" / "adjudicate.tsv").read_text("utf-8")
+    assert "turn 2 宿-名前: 帆船ホテル 1, no value 1" in ties
 
 
 def test_the_settings_are_those_of_the_form() -> None:

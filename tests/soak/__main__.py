@@ -92,6 +92,10 @@ PARTS: dict[str, list[tuple[str, Callable[[], str]]]] = {
         ("board_kill --database sqlite", need_nothing),
         ("board_kill --database postgres", find_missing_postgres),
     ],
+    "dialogue": [
+        ("dialogue_kill --database sqlite", need_nothing),
+        ("dialogue_kill --database postgres", find_missing_postgres),
+    ],
     "load": [
         ("collect_load --database sqlite", find_other_work),
         (f"collect_load --database sqlite {MILLION}", find_other_work),

@@ -1,4 +1,4 @@
-"""Answers with parts that have measures and votes of their own: answers marked in a text, and sets of labels.
+"""Answers with parts that have measures and votes of their own: answers marked in a text, sets of labels, and states of dialogues.
 
 Each sort of answer is one `AnswerKind`: how an answer is read, measured, voted on, decided on and written. A table holds such
 an answer as a `Structured`. Spans and trees came before this and have modules of their own (`spans`, `trees`).
@@ -101,10 +101,11 @@ class AnswerKind(ABC):
 
 def all_kinds() -> tuple[AnswerKind, ...]:
     """Every sort of structured answers."""
+    from nikawa.aggregation.dialogue_states import DIALOGUE_STATES
     from nikawa.aggregation.label_sets import LABEL_SETS
     from nikawa.aggregation.marked_answers import MARKED_ANSWERS
 
-    return (MARKED_ANSWERS, LABEL_SETS)
+    return (MARKED_ANSWERS, LABEL_SETS, DIALOGUE_STATES)
 
 
 def freeze_structures(

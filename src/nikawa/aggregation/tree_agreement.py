@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -89,10 +90,26 @@ def word_alpha(name: str, table: Table, value: Values) -> AnyMeasure:
             words.append((item, place))
             workers.append(worker)
             values.append(value(place, arc))
-    units = Table.from_columns(words, workers, values, table.question)
+    return alpha_of_units(name, table, words, workers, values)
+
+
+def alpha_of_units(
+    name: str,
+    table: Table,
+    units: Sequence[tuple[int, Any]],
+    workers: Sequence[int],
+    values: Sequence[str],
+) -> AnyMeasure:
+    """Nominal alpha over parts of items, resampled by item.
+
+    A unit is an item, by its place in the table, and a part of it; each comes with a worker and the value they gave it.
+    """
+    if not units:
+        return SummedMeasure(name, NOMINAL, np.zeros((len(table.items), 2)), ratio_of_sums)
+    parts = Table.from_columns(units, workers, values, table.question)
     # units are numbered as they first appear
-    sentences = np.array([item for item, _ in dict.fromkeys(words)], dtype=np.int64)
-    measure = alpha(units).grouped(sentences)
+    items = np.array([item for item, _ in dict.fromkeys(units)], dtype=np.int64)
+    measure = alpha(parts).grouped(items)
     if isinstance(measure, SummedMeasure) and len(measure.statistics) < len(table.items):
         rest = np.zeros((len(table.items) - len(measure.statistics), measure.statistics.shape[1]))
         measure = replace(measure, statistics=np.vstack([measure.statistics, rest]))
