@@ -66,6 +66,8 @@ REPORTED = {
     ("klue-nli", "hypotheses"): ("bias", "undecidable"),
     ("klue-ner", "tagging"): ("broken",),
     ("klue-re", "relations"): ("personal", "broken"),
+    ("klue-mrc", "written"): ("hate",),
+    ("reading-ja", "written"): ("bias",),
 }
 """What the first items of some questions are reported for."""
 
@@ -106,6 +108,27 @@ def question_of(inputs: dict[str, Any], number: int) -> dict[str, Any]:
     return {"question": f"{number}つ目に出てくる言葉は？", "answer": answer, "start": 3 * number}
 
 
+def question_by_type(inputs: dict[str, Any], number: int) -> dict[str, Any]:
+    """The second word for an answerable question, the first where there is none."""
+    kind = inputs["types"][number]
+    words = {"ja": "書いた人が{}番目に会った相手は？", "ko": "쓴 사람이 {}번째로 만난 사람은?"}
+    is_korean = any("가" <= char <= "힣" for char in inputs["context"])
+    place = inputs["context"].index("。" if not is_korean else ".") - 3
+    return {
+        "type": kind,
+        "question": words["ko" if is_korean else "ja"].format(number + 1),
+        "answer": inputs["context"][place : place + 2],
+        "start": place,
+    }
+
+
+def answer_or_none(sheet: Sheet, inputs: dict[str, Any], worker: int) -> dict[str, Any]:
+    """What the writer marked, whatever the type: questions without an answer are dropped."""
+    stop = "." if any("가" <= char <= "힣" for char in inputs["context"]) else "。"
+    place = inputs["context"].index(stop) - 3
+    return {"text": inputs["context"][place : place + 2], "start": place}
+
+
 def parse(sheet: Sheet, inputs: dict[str, Any], worker: int) -> dict[str, Any]:
     """A chain to the last word; the second worker sees another relation of the first word."""
     words = inputs["words"]
@@ -131,6 +154,10 @@ OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
         f"{word}{inputs['text']}" for word in ("昨日、", "夜中に", "去年、", "遠くで")
     ],
     "write-question": lambda sheet, inputs, _: [question_of(inputs, n) for n in range(sheet.texts)],
+    "reading": lambda sheet, inputs, _: [
+        question_by_type(inputs, n) for n in range(len(inputs["types"]))
+    ],
+    "reading-answers": answer_or_none,
     "further-answers": lambda sheet, inputs, _: inputs["context"][:3],
     "concept-question": lambda sheet, inputs, _: f"{inputs['source']}にあるものはどれでしょうか？",
     "distractors": lambda sheet, inputs, _: ["椅子", "時計"],

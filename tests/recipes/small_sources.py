@@ -53,6 +53,23 @@ def _articles() -> dict[str, str]:
     return {"articles.jsonl": _lines(rows), "config.toml": config}
 
 
+def _passages() -> dict[str, str]:
+    rows = [
+        {
+            "id": f"{source}{n}",
+            "title": f"岬の灯台{n}",
+            "text": f"岬の灯台{n}は百年前に建てられた。はじめは石油ランプを使い、のちに電灯に替わった。今は{n}人が守ると{source}にある。",
+            "source": source,
+        }
+        for source in ("事典", "新聞", "会報")
+        for n in range(2, 5)
+    ]
+    config = (
+        'articles = "articles.jsonl"\nshortest = 10\nquestions = 2\npassages = 9\ncheckers = 1\n'
+    )
+    return {"articles.jsonl": _lines(rows), "config.toml": f'{config}split = "0.5,0.25,0.25"\n'}
+
+
 def _reviews() -> dict[str, str]:
     rows = [
         {"id": f"r{n}", "text": f"{n}個買いました。{word}です。", "stars": stars}
@@ -103,6 +120,8 @@ SMALL_SOURCES: dict[str, Callable[[], dict[str, str]]] = {
     "jsquad": _articles,
     "marc-ja": _reviews,
     "jsick": _pairs,
+    "reading-ja": _passages,
+    "klue-mrc": lambda: _fewer("klue-mrc", checkers=1),
     "ynat": lambda: _fewer("ynat", section=2, sections=[], workers=2),
     "klue-sts": lambda: _fewer("klue-sts", workers=2, ratings=2),
     "klue-nli": lambda: _fewer("klue-nli", validators=2, votes=2),

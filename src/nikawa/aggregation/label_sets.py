@@ -14,7 +14,7 @@ with n_a how often the set a was given about items with two answers or more, n_i
 similarity of two workers, `sets-equal` the share of equal sets; neither is corrected for chance. Two empty sets are equal.
 
 In votes each label counts by itself: `majority` keeps those of more than half of an item's workers. Where exactly half chose a label,
-or no label has enough votes though nobody chose the empty set, the item is tied.
+or no label has enough votes and no worker chose the empty set, the item is tied.
 """
 
 from __future__ import annotations

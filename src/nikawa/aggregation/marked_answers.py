@@ -132,7 +132,7 @@ class MarkedAnswers(AnswerKind):
         return Outcome([answer.to_gold() for answer in order], "accepted")
 
     def support(self, gold: Any, answers: Sequence[Marked]) -> float:
-        """The share of workers who gave one of its answers, or who found none where there is none."""
+        """The share of workers who gave one of its answers, or who found no answer where the gold is empty."""
         right = {Marked(one["text"], one["start"]) for one in gold} or {Marked("", -1)}
         return sum(answer in right for answer in answers) / len(answers)
 
@@ -175,7 +175,7 @@ class MarkedAnswers(AnswerKind):
         return ", ".join([*votes, f"of {len(answers)}"])
 
     def gold_of(self, value: Any) -> Any:
-        """The first of the gold answers, or that there is none."""
+        """The first of the gold answers, or no answer."""
         if isinstance(value, list | tuple):
             return Marked("", -1) if not value else super().gold_of(value[0])
         return super().gold_of(value)

@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     """What the votes about one item make."""
 
     gold: Any
-    """The gold as examples hold it; None where there is none."""
+    """The gold as examples hold it; None where the votes make no gold."""
     state: State
 
 

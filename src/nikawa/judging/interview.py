@@ -280,8 +280,8 @@ class Interview:
             return OpenField(question, sample, labels=tuple(shuffled), words=words)
         kinds = tuple(self.shown.get("types", ())) if "type" in parts else ()
         if kinds:
-            told = [f"{self._name_label(kind)}: {self.words[f'type_{kind}']}" for kind in kinds]
-            return OpenField(question, sample, len(kinds), tuple(told), kinds=kinds)
+            lines = [f"{self._name_label(kind)}: {self.words[f'type_{kind}']}" for kind in kinds]
+            return OpenField(question, sample, len(kinds), tuple(lines), kinds=kinds)
         count = int(getattr(options, "texts", 0) or len(labels) or len(sample)) if is_list else 0
         names = tuple(map(self._name_label, labels)) if is_list and len(labels) == count else ()
         return OpenField(question, sample, count, names)

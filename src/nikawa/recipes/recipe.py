@@ -292,7 +292,7 @@ def built_card(published: Card, config: Config, **changes: Any) -> Card:
     )
 
 
-NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")
+NOT_DESCRIBED = ("jcola", "klue-dp", "wos")
 """Datasets that can be read but not built: how they were made is in none of the papers the recipes
 follow."""
 

@@ -1,6 +1,6 @@
 """How much of a short text is copied from a longer one.
 
-A character of the short text counts as copied if it lies in a run of three characters or more that the longer text has
+A character of the short text counts as copied if it is in a run of three characters or more that the longer text has
 too. Only letters and digits count, in lower case; blanks and punctuation are skipped in both texts.
 
     share = copied characters / characters

@@ -18,7 +18,7 @@ from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.recipe import NOT_DESCRIBED, Ask, Stage, recipes
 from nikawa.recipes.store import run_stage
 
-NAMES = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re")
+NAMES = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-mrc")
 PEOPLE = ("김하늘", "이바다", "박구름", "최나무", "정노을", "한바람")
 PLACES = ("가람시", "나루시", "다솜군")
 SPLIT = 'split = "0.6,0.2,0.2"\n'
@@ -111,12 +111,30 @@ def relations() -> dict[str, str]:
     }
 
 
+def passages() -> dict[str, str]:
+    rows = [
+        {
+            "id": f"{source}{n}",
+            "title": f"{place} {what}",
+            "text": f"{place}에 새 {what}이 문을 열었다. {who} 관장은 아이들이 {n + 3}시까지 머물 수 있다고 {name}에 말했다. 비가 와도 쉬지 않는다.",
+            "source": source,
+        }
+        for source, name in (("wikipedia", "기자"), ("hankyung", "신문"), ("acrofan", "이웃"))
+        for n, (who, place, what) in enumerate(
+            zip(PEOPLE, (*PLACES, *PLACES), ("책방", "극장", "공방") * 2, strict=True)
+        )
+    ]
+    config = 'articles = "a.jsonl"\nshortest = 20\npassages = 12\nsplit = "0.5,0.25,0.25"\n'
+    return {"a.jsonl": lines(rows), "config.toml": config}
+
+
 SOURCES: dict[str, Callable[[], dict[str, str]]] = {
     "ynat": headlines,
     "klue-sts": pairs,
     "klue-nli": premises,
     "klue-ner": lambda: entities("PS", "LC", "DT"),
     "klue-re": relations,
+    "klue-mrc": passages,
 }
 
 
@@ -164,7 +182,7 @@ def test_killed_at_every_stage_it_resumes(
     assert released(tmp_path / "killed") == released(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("name", ["ynat", "klue-sts", "klue-ner", "klue-re"])
+@pytest.mark.parametrize("name", ["ynat", "klue-sts", "klue-ner", "klue-re", "klue-mrc"])
 def test_simulated_releases_say_so_and_keep_their_lineage(
     name: str, run: Any, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 An answer is `{"questions": [{"type": "paraphrase", "question": "…", "answer": "…", "start": 22}]}`, the place counted in
 characters. There are three types: `paraphrase` (other words than the passage), `several` (several sentences are needed)
 and `unanswerable`; of the last, the answer is a plausible wrong one. The page shows how much of a question is copied from
-the passage. Each question becomes an example for the form `reading-answers`: others mark its answer or say that there is none.
+the passage. Each question becomes an example for the form `reading-answers`: others mark its answer or say that it has no answer.
 """
 
 from __future__ import annotations

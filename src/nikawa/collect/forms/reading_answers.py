@@ -2,7 +2,7 @@
 
 An answer is `{"answers": {"text": "…", "start": 25}}`, counted in characters; without an answer in the passage it is
 `{"answers": {"text": "", "start": -1}}`. A control item is right where it marks nearly the same characters as one of its
-gold answers, or says that there is none where the gold is the empty list. Two workers disagree where only one of them
+gold answers, or says that it has no answer where the gold is the empty list. Two workers disagree where only one of them
 finds an answer, and where the places they marked share nothing.
 """
 
@@ -59,7 +59,7 @@ def list_golds(gold: Mapping[str, Any], options: Options) -> list[Place] | None:
 
 
 def is_near_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
-    """Whether an answer marks nearly what one of the gold answers does, or says rightly that there is none."""
+    """Whether an answer marks nearly what one of the gold answers does, or says rightly that there is no answer."""
     rights = list_golds(gold, options)
     mine = find_place(answer.get(options.question))
     if rights is None:
@@ -79,7 +79,7 @@ def are_apart(answers: Sequence[Answer], options: Options) -> bool:
 def mark_another(
     gold: Mapping[str, Any], example: Example, options: Options, chance: float
 ) -> Answer | None:
-    """No answer where there is one; where there is none, some word of the passage."""
+    """No answer where there is one; where there is no answer, some word of the passage."""
     rights = list_golds(gold, options)
     context = str(example.inputs.get("context", ""))
     if rights is None or not context.strip():
@@ -99,7 +99,7 @@ FORM = Form(
     title={
         "ja": "質問の答えを段落から選ぶ（答えなしを含む）",
         "ko": "문단에서 질문의 답 고르기(답 없음 포함)",
-        "en": "Mark the answer to a question, or say there is none",
+        "en": "Mark the answer to a question, or choose “No answer”",
     },
     questions=("answers",),
     inputs=("context", "question"),
