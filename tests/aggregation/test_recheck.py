@@ -75,6 +75,24 @@ def test_the_answer_of_a_careless_worker_comes_first() -> None:
     assert report.machine_accuracy["model:m"] > 0.9
 
 
+def test_a_good_machine_tips_the_balance_and_a_bad_one_does_not() -> None:
+    """Of three persons, the two who agree have one other on each side."""
+
+    def ask(accuracy: float) -> set[tuple[str, str]]:
+        rng = np.random.default_rng(7)
+        rows: list[Judgement] = []
+        for item in range(300):
+            truth, other = (("no", "yes"), ("yes", "no"))[item % 2]
+            given = [other if rng.random() < 0.15 else truth for _ in range(3)]
+            model = truth if rng.random() < accuracy else other
+            rows += judge(str(item), aki=given[0], ben=given[1], cho=given[2], m1=model)
+        rows += judge("odd", aki="yes", ben="yes", cho="no", m1="no")
+        return {(row.example, row.worker) for row in find(rows).doubtful if row.example == "odd"}
+
+    assert ask(0.98) == {("odd", "aki"), ("odd", "ben")}
+    assert ask(0.6) == set()
+
+
 def test_a_machine_that_always_answers_too_high_contradicts_nobody_for_that() -> None:
     rows: list[Judgement] = []
     for item in range(40):

@@ -2,7 +2,7 @@
 
 | answers | the others contradict an answer | the machine contradicts it | doubt |
 |---|---|---|---|
-| labels | another label has more of their votes | so it is among the models | 1 - p(label), p of `weighing` |
+| labels | another label has more of their votes (or as many, if the doubt is above 1/2) | so it is among the models | 1 - p(label), p of `weighing` |
 | numbers | their mean is at least `margin` away | what it lets expect is, on the same side | distance to both together |
 | spans, trees | the machine is closer to them than the answer is | it is closer to them than to the answer | closeness that is missing |
 
@@ -39,6 +39,8 @@ from nikawa.tables import ShownAsTables
 
 MARGIN = 1.5
 """Points of a scale by which an answer must differ from both."""
+TIPPING = 0.5
+"""Doubt from which the machine tips the balance where the others are split evenly."""
 MAX_CELLS = 50_000_000
 """Items times different answers above which answers are not compared."""
 UNITS = {
@@ -103,7 +105,7 @@ class RecheckReport(ShownAsTables, Record, frozen=True, kw_only=True):
     by_others: int
     """Answers among those compared that the other persons contradict: a list without a machine."""
     by_both: int
-    """Answers that the other persons and a machine contradict: `doubtful`."""
+    """The answers in `doubtful`: the other persons and a machine contradict them."""
     items_to_check: int
     """Items with such an answer."""
     unit: str
@@ -128,12 +130,15 @@ class Contradictions:
     by_machine: Flags
     doubt: Floats
     unit: str
+    tipped: Flags | None = None
+    """Of labels: the others are split evenly, and with the machine the label is more probably wrong than right."""
     machine_accuracy: dict[str, float] = field(default_factory=dict)
 
     @property
     def by_both(self) -> Flags:
         """The answers that deserve a second look."""
-        return self.by_others & self.by_machine
+        others = self.by_others if self.tipped is None else self.by_others | self.tipped
+        return others & self.by_machine
 
     @property
     def order(self) -> Counts:
@@ -249,7 +254,8 @@ def _contradict_labels(
     of_persons = persons.counts().astype(np.float64)
     item, answer = persons.item, persons.answer
     own = of_persons[item, answer] - 1
-    by_others = compared & (_lead_against(of_persons, persons) > own)
+    lead = _lead_against(of_persons, persons)
+    by_others = compared & (lead > own)
     mine = of_models[item, answer]
     by_machine = compared & (_lead_against(of_models, persons) > mine + 1e-9)
     accuracy: dict[str, float] = {}
@@ -261,9 +267,9 @@ def _contradict_labels(
     else:  # too many kinds of answers for a table of errors: the share of votes
         total = (of_persons.sum(axis=1) + of_models.sum(axis=1))[item] - 1
         doubt = 1 - np.divide(own + mine, total, out=np.zeros(len(item)), where=total > 0)
-    return Contradictions(
-        persons, compared, by_others, by_machine, doubt, UNITS["equality"], accuracy
-    )
+    tipped = compared & (lead == own) & (lead > 0) & (doubt > TIPPING)
+    unit = UNITS["equality"]
+    return Contradictions(persons, compared, by_others, by_machine, doubt, unit, tipped, accuracy)
 
 
 def _lead_against(votes: Floats, persons: Table) -> Floats:
