@@ -7,7 +7,7 @@ whose full vote is tied are not counted. The list never sees the full vote. It i
 differs, in the order of doubt without a machine (of scales: in the order of the distance from the others).
 
 `looks saved` is the share of looks that the list needs less than that order to find as many wrong answers. `gold` is the share of items whose
-drawn persons give the gold of the full vote (labels: a tie is none; scales: their mean is within half a point): before the list, after a second
+drawn persons give the gold of the full vote (labels: a tie does not; scales: their mean is within half a point): before the list, after a second
 look gave every item on it the gold of the full vote, and after looks at as many items in the order without a machine. A question with fewer
 than `MIN_WRONG` wrong answers in a draw is skipped.
 

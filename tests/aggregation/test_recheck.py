@@ -142,7 +142,10 @@ def test_command_and_python(file: str, tmp_path: Path) -> None:
     runner = CliRunner()
     done = runner.invoke(build(), ["recheck", file, "--out", str(out)])
     assert done.exit_code == 0
-    assert "a machine contradicts 1 of these, in 1 item" in " ".join(done.output.split())
+    assert (
+        "the other workers contradict 1; with a machine, 1 in 1 item are on the list"
+        in " ".join(done.output.split())
+    )
     assert "\x1b" not in done.output
     (row,) = map(msgspec.json.decode, out.read_bytes().splitlines())
     assert (row["worker"], row["answer"]) == ("cho", "no")

@@ -100,7 +100,7 @@ def describe(report: RecheckReport) -> str:
         return "No item has answers of two persons and of a machine: nothing can be compared."
     return (
         f"{report.question}: of {format_count(report.compared, 'answer')} compared, the other workers contradict "
-        f"{report.by_others:,}, and a machine contradicts {report.by_both:,} of these, in {format_count(report.items_to_check, 'item')}."
+        f"{report.by_others:,}; with a machine, {report.by_both:,} in {format_count(report.items_to_check, 'item')} are on the list."
     )
 
 
