@@ -52,6 +52,7 @@ def shown_words(project: Project, sheet: Sheet, inputs: dict[str, Any]) -> Itera
     yield from (names.get(label) or messages.get(f"label_{label}") or label for label in labels)
     texts = [name for name, value in inputs.items() if isinstance(value, str | list)]
     inside = {"spans", "votes", "choices", "candidates", "answer", "begun", "types"}
+    inside |= {"words", "answers"}
     if len(texts) > 1:
         yield from (
             names.get(name) or messages.get(f"input_{name}") or name

@@ -68,6 +68,7 @@ REPORTED = {
     ("klue-re", "relations"): ("personal", "broken"),
     ("klue-mrc", "written"): ("hate",),
     ("reading-ja", "written"): ("bias",),
+    ("klue-dp", "trees"): ("broken",),
 }
 """What the first items of some questions are reported for."""
 
@@ -132,9 +133,15 @@ def answer_or_none(sheet: Sheet, inputs: dict[str, Any], worker: int) -> dict[st
 def parse(sheet: Sheet, inputs: dict[str, Any], worker: int) -> dict[str, Any]:
     """A chain to the last word; the second worker sees another relation of the first word."""
     words = inputs["words"]
-    labels = [(word["likely"] or sheet.labels)[0] for word in words]
+    if sheet.name == "adjudication":
+        return dict(inputs["answers"][0])
+    free = [label for label in sheet.labels if label != "root"]
+    likely = [[label for label in word["likely"] if label != "root"] for word in words]
+    labels = [(of_word or free)[0] for of_word in likely]
+    if "root" in sheet.labels:
+        labels[-1] = "root"
     if worker % 2 and len(words) > 1:
-        labels[0] = next(label for label in sheet.labels if label != labels[0])
+        labels[0] = next(label for label in free if label != labels[0])
     return {"heads": [*range(2, len(words) + 1), 0], "labels": labels}
 
 

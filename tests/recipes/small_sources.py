@@ -106,6 +106,27 @@ def _pairs() -> dict[str, str]:
     return {"pairs.jsonl": _lines(rows), "config.toml": config}
 
 
+JAPANESE = (
+    "庭で見つけた小さな虫を弟が図鑑で調べた。",
+    "駅から宿まで歩いて十分で着きました。",
+    "母が焼いたパンを家族みんなで食べた。",
+    "新しい図書館が来月町の中心に開く。",
+    "窓を開けると海がとてもよく見える。",
+    "部屋がとても静かで、朝までよく眠れました。",
+    "朝になると鳥が庭の木で鳴いている。",
+    "私たちは夕方に川沿いの道を長く歩いた。",
+)
+
+
+def _trees() -> dict[str, str]:
+    rows = [
+        {"id": f"t{n}", "text": text, "source": ("story", "review")[n % 2]}
+        for n, text in enumerate(JAPANESE)
+    ]
+    config = 'sentences = "sentences.jsonl"\nanalyser = "unidic"\nsplit = "0.5,0.25,0.25"\n'
+    return {"sentences.jsonl": _lines(rows), "config.toml": config}
+
+
 def _fewer(name: str, **settings: Any) -> dict[str, str]:
     """The sources of a recipe of KLUE with other numbers, such as fewer workers."""
     files = KLUE_SOURCES[name]()
@@ -127,5 +148,7 @@ SMALL_SOURCES: dict[str, Callable[[], dict[str, str]]] = {
     "klue-nli": lambda: _fewer("klue-nli", validators=2, votes=2),
     "klue-ner": lambda: _fewer("klue-ner", checkers=1),
     "klue-re": lambda: _fewer("klue-re", workers=2),
+    "klue-dp": lambda: _fewer("klue-dp", per_source=4),
+    "trees-ja": _trees,
 }
 """Recipe to its source files and its config."""

@@ -122,7 +122,8 @@ def build(
             place = problem.file or how.config
             raise BadInput(problem.what, file=place, cure=problem.cure) from None
     for source in recipe.sources:
-        store.file(source)
+        if source not in recipe.may_lack or getattr(store.config, source):
+            store.file(source)
     reports: list[StageReport] = []
     waiting: list[Waiting] = []
     with _alone(out, recipe.name):

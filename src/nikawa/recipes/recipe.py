@@ -221,6 +221,8 @@ class Recipe:
     the run."""
     question: str
     """The gold whose distribution the dataset card shows."""
+    may_lack: tuple[str, ...] = ()
+    """The sources that may be left empty."""
     splits: Mapping[str, str] = field(default_factory=lambda: SPLITS)
     """Split of the release to the set it is made of."""
     numbered: bool = False
@@ -292,7 +294,7 @@ def built_card(published: Card, config: Config, **changes: Any) -> Card:
     )
 
 
-NOT_DESCRIBED = ("jcola", "klue-dp", "wos")
+NOT_DESCRIBED = ("jcola", "wos")
 """Datasets that can be read but not built: how they were made is in none of the papers the recipes
 follow."""
 

@@ -155,6 +155,8 @@ class Store:
     def digest_of(self, name: str) -> str | None:
         """The digest of a set or a source; None where the set is not there yet."""
         if name in self.recipe.sources:
+            if name in self.recipe.may_lack and not getattr(self.config, name):
+                return digest("no file")
             if name not in self._files:
                 self._files[name] = digest_file(self.file(name))
             return self._files[name]

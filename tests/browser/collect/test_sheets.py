@@ -62,7 +62,8 @@ def test_a_worker_reads_their_own_language(
         texts = " ".join(
             text for e in read_examples(place / TASKS) for text in texts_inside(e.inputs)
         )
-        data = set(re.findall(r"[A-Za-z]{2,}", texts)) if sheet.form == "translation" else set()
+        holds_latin = sheet.form in ("translation", "tree")  # texts to translate; tags of words
+        data = set(re.findall(r"[A-Za-z]{2,}", texts)) if holds_latin else set()
         folder = tmp_path / f"{place.name}.project"
         assert create(folder, str(place / TASKS), NewProject()).items == sheet.items
         project = open_project(folder)

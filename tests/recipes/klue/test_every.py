@@ -18,7 +18,7 @@ from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.recipe import NOT_DESCRIBED, Ask, Stage, recipes
 from nikawa.recipes.store import run_stage
 
-NAMES = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-mrc")
+NAMES = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-mrc", "klue-dp")
 PEOPLE = ("김하늘", "이바다", "박구름", "최나무", "정노을", "한바람")
 PLACES = ("가람시", "나루시", "다솜군")
 SPLIT = 'split = "0.6,0.2,0.2"\n'
@@ -128,6 +128,29 @@ def passages() -> dict[str, str]:
     return {"a.jsonl": lines(rows), "config.toml": config}
 
 
+KOREAN = (
+    "우리는 저녁에 강가를 오래 걸었다.",
+    "창문을 열면 바다가 한눈에 보인다.",
+    "동생이 만든 빵을 모두 맛있게 먹었다.",
+    "새 도서관이 다음 달 시내에 문을 연다.",
+    "아침마다 마당에서 작은 새가 노래한다.",
+    "방이 정말 깨끗하고 주인도 친절했어요.",
+    "역에서 숙소까지 걸어서 십 분이 걸렸어요.",
+    "침대가 넓어서 아이들과 함께 편하게 잤어요.",
+    "주방에 필요한 그릇이 모두 있어서 좋았어요.",
+    "골목이 조용해서 밤에도 잘 쉴 수 있었어요.",
+)
+
+
+def trees() -> dict[str, str]:
+    rows = [
+        {"id": n, "text": text, "source": "news" if n < 5 else "reviews"}
+        for n, text in enumerate(KOREAN)
+    ]
+    config = f'sentences = "s.jsonl"\nanalyser = "mecab-ko"\n{SPLIT}'
+    return {"s.jsonl": lines(rows), "config.toml": config}
+
+
 SOURCES: dict[str, Callable[[], dict[str, str]]] = {
     "ynat": headlines,
     "klue-sts": pairs,
@@ -135,6 +158,7 @@ SOURCES: dict[str, Callable[[], dict[str, str]]] = {
     "klue-ner": lambda: entities("PS", "LC", "DT"),
     "klue-re": relations,
     "klue-mrc": passages,
+    "klue-dp": trees,
 }
 
 
@@ -182,7 +206,7 @@ def test_killed_at_every_stage_it_resumes(
     assert released(tmp_path / "killed") == released(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("name", ["ynat", "klue-sts", "klue-ner", "klue-re", "klue-mrc"])
+@pytest.mark.parametrize("name", ["ynat", "klue-sts", "klue-ner", "klue-re", "klue-mrc", "klue-dp"])
 def test_simulated_releases_say_so_and_keep_their_lineage(
     name: str, run: Any, tmp_path: Path
 ) -> None:

@@ -2,7 +2,8 @@
 
 An answer is `{"tree": {"heads": [2, 0], "labels": ["NP_SBJ", "VP"]}}`: heads count words from 1, 0 is the root. Only a tree
 is accepted: one root, no cycle, a label for each word. The input `tree`, made by a parser, is shown as a beginning unless
-the setting `preparse` is off. A control item is right where the share of equal arcs reaches the setting `share`.
+the setting `preparse` is off. The input `answers`, trees of earlier workers, is shown to who decides between them: the page
+begins with the arcs that all share. A control item is right where the share of equal arcs reaches the setting `share`.
 """
 
 from __future__ import annotations
@@ -127,6 +128,16 @@ def misattach(
     return {options.question: {"heads": list(tree["heads"]), "labels": labels}}
 
 
+def shorten_tags(pos: str) -> str:
+    """The tags of a word as the page shows them: of UniDic's long ones the part that says most.
+
+    >>> shorten_tags("名詞-普通名詞-一般+助詞-格助詞"), shorten_tags("NNG+JKO")
+    ('名詞+格助詞', 'NNG+JKO')
+    """
+    parts = [tag.split("-") for tag in pos.split("+")]
+    return "+".join(part[1] if part[0] == "助詞" and len(part) > 1 else part[0] for part in parts)
+
+
 def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     """The text, its words with the relations that are likely, and the tree it comes with."""
     words = list_words(example)
@@ -135,7 +146,7 @@ def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
         "words": [
             {
                 "form": word["form"],
-                "pos": str(word.get("pos") or ""),
+                "pos": shorten_tags(str(word.get("pos") or "")),
                 "likely": likely_relations(word, options.candidates or LIKELY, options.labels),
             }
             for word in words
@@ -145,6 +156,9 @@ def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     if options.preparse and is_tree(tree, len(words)) and tree is not None:
         known = [label if label in options.labels else None for label in tree["labels"]]
         shown["tree"] = {"heads": list(tree["heads"]), "labels": known}
+    answers = example.inputs.get("answers")
+    if isinstance(answers, list | tuple) and all(is_tree(one, len(words)) for one in answers):
+        shown["answers"] = list(answers)
     return shown
 
 
@@ -157,7 +171,7 @@ FORM = Form(
     },
     questions=("tree",),
     inputs=("text", "words"),
-    optional=("tree",),
+    optional=("tree", "answers"),
     validate=validate,
     settings=Tree,
     gold_matches=is_near_gold,

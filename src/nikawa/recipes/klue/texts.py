@@ -75,7 +75,12 @@ class Texts(Config, kw_only=True):
 
 
 def take_texts(
-    path: Path, recipe: str, needed: Sequence[str], config: Any, kept: str = "a text of the source"
+    path: Path,
+    recipe: str,
+    needed: Sequence[str],
+    config: Any,
+    kept: str = "a text of the source",
+    language: str = "ko",
 ) -> Outcomes:
     """The texts of a file, cleaned, each once.
 
@@ -84,8 +89,9 @@ def take_texts(
         needed: fields that no line may lack, such as `source`.
         config: says whether texts are cleaned.
         kept: the rule they meet.
+        language: the language of the texts, whose script they may not leave.
     """
-    clean = cleaner() if config.cleaning else lambda text: (text, "")
+    clean = cleaner(language) if config.cleaning else lambda text: (text, "")
     seen: set[str] = set()
     for number, line in read_json_lines(path, Line):
         refuse_pairs(line.inputs, path, number, "sentences")
@@ -109,12 +115,12 @@ def take_texts(
         seen.add(text)
 
 
-def cleaner() -> Callable[[str], tuple[str, str]]:
+def cleaner(language: str = "ko") -> Callable[[str], tuple[str, str]]:
     """A function that takes noise off a text and says why the text must go, if it must."""
     from nikawa.cleaning import Settings, choose_steps
     from nikawa.cleaning.engine import Cleaner, Rejection
 
-    tool = Cleaner(choose_steps(CLEANING), Settings(language="ko"))
+    tool = Cleaner(choose_steps(CLEANING), Settings(language=language))
 
     def clean(text: str) -> tuple[str, str]:
         (sentence,) = tool.clean(text)

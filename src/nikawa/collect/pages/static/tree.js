@@ -315,7 +315,8 @@ function agreedTree() {
 }
 
 function readAnswers(item) {
-  const trees = (item.answers ?? []).map(({ worker, answer }) => ({ worker, tree: answer[question] }));
+  const earlier = (item.inputs.answers ?? []).map((tree, n) => ({ worker: String(n + 1), answer: { [question]: tree } }));
+  const trees = (item.answers ?? earlier).map(({ worker, answer }) => ({ worker, tree: answer[question] }));
   return trees.filter(({ tree }) => tree?.heads?.length === words.length && tree.labels?.length === words.length);
 }
 
