@@ -199,6 +199,8 @@ def hostile_file(kind: str, folder: Path) -> tuple[str, bytes]:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(info, "/etc/passwd")
         return "log.eval", path.read_bytes()
+    if kind == "too many rows":
+        return "answers.jsonl.gz", gzip.compress(line * 300_000, 1)
     if kind == "huge line":
         return "answers.jsonl", b'{"id": "' + b"a" * (6 << 20)
     if kind == "deep nesting":
@@ -221,6 +223,7 @@ def hostile_file(kind: str, folder: Path) -> tuple[str, bytes]:
         "zip bomb",
         "path in an archive",
         "link in an archive",
+        "too many rows",
         "huge line",
         "deep nesting",
         "pickle",
@@ -240,6 +243,7 @@ def test_a_hostile_file_is_refused_with_one_line(
     message = str(refused.value)
     assert len(message.splitlines()) == 1
     assert len(message) < 1000
+    assert ("has more than 120,000 lines" in message) == (kind == "too many rows")
     assert message.isprintable()
     assert "root:" not in message
     assert "NIKAWA_" not in message  # variables of the server are not theirs to set

@@ -159,6 +159,12 @@ def test_a_system_changes_hands_out_only_what_it_should(programs: Programs) -> N
     assert (changed["name"], changed["licence"], changed["state"]) == ("B", "MIT", "published")
     bad = programs.send("PATCH", path, token, json={"links": [{"address": "javascript:1"}]})
     assert bad.status_code == 422
+    assert "links[0].address: expected str matching" in bad.json()["message"]
+    long = programs.send("PATCH", path, token, json={"name": "n" * 500})
+    assert (long.status_code, "(name: expected str of length" in long.json()["message"]) == (
+        422,
+        True,
+    )
     assert programs.send("PATCH", path, token, json={"unknown": 1}).status_code == 422
     assert programs.send("PATCH", path, token, json={"state": "withdrawn"}).status_code == 200
     again = programs.send("PATCH", path, token, json={"name": "C"})

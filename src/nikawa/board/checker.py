@@ -24,6 +24,8 @@ from nikawa.scoring.match import MatchedAnswers, MissingAnswers, refuse_gaps
 
 KEPT_SHARE, KEPT_BYTES = 4.0, 1000
 """The answers of a file are kept if they take so many times `max_megabytes`, and so many bytes for each item."""
+MAX_ROWS, MAX_ROWS_OF_ITEM = 100_000, 100
+"""A file may have so many rows, and so many more for each item: a small Parquet file can hold millions."""
 MAX_NOTED = 3
 """Unreadable answers that are quoted to the submitter."""
 
@@ -55,7 +57,14 @@ def check_answers(
     read, an id has two answers.
     """
     numbered = has_numbered_labels(task)
-    source = AnswerFiles(path, task, form=form, numbered_labels=numbered, keep_rows=False)
+    source = AnswerFiles(
+        path,
+        task,
+        form=form,
+        numbered_labels=numbered,
+        keep_rows=False,
+        max_rows=MAX_ROWS + MAX_ROWS_OF_ITEM * len(examples),
+    )
     answers = source.match(examples)
     if answers.refusal is not None:
         raise answers.refusal
@@ -118,7 +127,8 @@ class Checker:
         ]
         if not sets:
             known = list_names(f"{task}:{split}" for task, split in self.examples)
-            what = f"the board has no {header.get('task') or ''}:{header.get('split') or ''}"
+            named = ":".join(filter(None, (header.get("task"), header.get("split"))))
+            what = f"the board has no {named}"
             raise BadInput(what, cure=f"it has {known}")
         try:
             task, split, checked, predictions = self._find_set(sets, header)

@@ -6,10 +6,13 @@ from nikawa.errors import NikawaError
 
 
 class Refused(NikawaError):
-    """A request that cannot be done; `code` is also the key of its message."""
+    """A request that cannot be done; `code` is also the key of its message.
 
-    def __init__(self, code: str, status: int = 409) -> None:
-        self.code, self.status = code, status
+    `detail` says more to a program: which field of what it sent is wrong.
+    """
+
+    def __init__(self, code: str, status: int = 409, detail: str = "") -> None:
+        self.code, self.status, self.detail = code, status, detail
         super().__init__(code)
 
 

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from nikawa.errors import clip
 from nikawa.serve.clients import client_network
 from nikawa.serve.errors import Refused
 from nikawa.serve.limits import read_body
@@ -43,8 +44,22 @@ async def read_json_body(request: Request, kind: type[S], max_bytes: int) -> S:
         raise Refused("bad_request", 422)
     try:
         return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as problem:
+        raise Refused("bad_request", 422, describe_fault(problem)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Refused("bad_request", 422) from None
+
+
+def describe_fault(problem: msgspec.ValidationError) -> str:
+    """What is wrong with which field of a body.
+
+    >>> describe_fault(msgspec.ValidationError("Expected `str` of length <= 80 - at `$.system.name`"))
+    'system.name: expected str of length <= 80'
+    """
+    what, _, field = str(problem).partition(" - at `")
+    what = clip((what[:1].lower() + what[1:]).replace("`", ""), 200)
+    field = field.rstrip("`").removeprefix("$").removeprefix(".")
+    return f"{field}: {what}" if field else what
 
 
 async def read_form_body(request: Request, max_bytes: int) -> dict[str, str]:

@@ -136,6 +136,8 @@ class ServedSite:
         if "text/html" in request.headers.get("accept", ""):
             response = self.page("message.html", language, status, heading=status, text=message)
         else:
+            if refused.detail:
+                message = f"{message} ({refused.detail})"
             response = json_response({"error": refused.code, "message": message}, status)
         if status == 429:
             response.headers["retry-after"] = "2"

@@ -110,6 +110,8 @@ class AnswerFiles:
     so. With `keep_rows` every file is parsed once and kept; without it, parsed each time and not
     kept. `extract` are regular expressions that take the answer out of a longer text first (see
     `nikawa.io.answers.extract`); with `keep_readings` the answers say what each was read from.
+    Without `keep_rows`, a file with more than `max_rows` is refused: one of a few kilobytes may hold
+    millions.
     """
 
     def __init__(
@@ -122,12 +124,14 @@ class AnswerFiles:
         keep_rows: bool = True,
         extract: Sequence[str] = (),
         keep_readings: bool = False,
+        max_rows: int | None = None,
     ) -> None:
         check_expressions(extract)
         self.path, self.task = path, task
         self._extract, self._keep_readings = tuple(extract), keep_readings
         self._form, self._option = find_form(form) if form else (None, "")
         self._numbered_labels, self._keep_rows = numbered_labels, keep_rows
+        self._max_rows = max_rows
         self._parsed: dict[Path, tuple[AnswerForm, Rows]] = {}
 
     def match(self, examples: Sequence[Example]) -> Answers:
@@ -154,9 +158,18 @@ class AnswerFiles:
         if self._form is not None and self._form.log:
             refuse_other_log(file, self._form)
         if not self._keep_rows:
-            return form, form.parse(file)
+            rows = form.parse(file)
+            return form, rows if self._max_rows is None else self._count_rows(file, form, rows)
         self._parsed[file] = form, _KeptRows(form, file)
         return self._parsed[file]
+
+    def _count_rows(self, file: Path, form: AnswerForm, rows: Rows) -> Rows:
+        """The rows, up to as many as a file may have."""
+        for number, row in enumerate(rows):
+            if number == self._max_rows:
+                what = f"has more than {self._max_rows:,} {form.place}s"
+                raise BadInput(what, file=file, cure="pass one answer for each item")
+            yield row
 
 
 class _KeptRows:
