@@ -107,6 +107,8 @@ def enter_baseline(here: BoardUnderTest, tmp_path: Path) -> str:
     (tmp_path / "base-2.jsonl").write_bytes(here.answers(90, seed=1))
     paths = [tmp_path / "base-1.jsonl", tmp_path / "base-2.jsonl"]
     (entry,) = enter_answers(here.board, here.store, paths, EntryFacts(name="Base"), now=here.now)
+    with pytest.raises(BadInput, match="entered a system of that name before; pass another --name"):
+        enter_answers(here.board, here.store, paths, EntryFacts(name="Base"), now=here.now)
     assert entry.sets == ("tides:test (2 seeds)",)
     return entry.submission
 

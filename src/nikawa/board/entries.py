@@ -155,11 +155,30 @@ def enter_answers(
         return store.write(_add_entries, board, received, facts, moment)
     except Refused as problem:
         _drop(board, every)
-        what = f"the board refuses it: {problem.code.replace('_', ' ')}"
-        raise BadInput(what, cure="see [submissions] in board.toml") from None
+        raise _explain_refusal(problem) from None
     except BaseException:
         _drop(board, every)
         raise
+
+
+_REFUSALS = {
+    "name_taken": (
+        "you entered a system of that name before",
+        "pass another --name; nikawa board system renames the earlier one",
+    ),
+    "bad_name": ("the name cannot be shown", "pass another --name, of visible characters"),
+    "bad_link": ("a link is no address", "write TITLE=https://… or https://…"),
+    "too_long": ("a text is too long for the page of a system", "shorten it"),
+    "same_seed": ("two files are of the same task, split and seed", "enter one of them"),
+}
+
+
+def _explain_refusal(problem: Refused) -> BadInput:
+    """Why the store takes no entry, in words of the owner's."""
+    limits = "see [submissions] in board.toml"
+    named = problem.code.replace("_", " ")
+    what, cure = _REFUSALS.get(problem.code, (f"the board refuses it: {named}", limits))
+    return BadInput(what, cure=cure)
 
 
 def _drop(board: Board, uploads: Sequence[Upload]) -> None:
