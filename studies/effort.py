@@ -5,14 +5,18 @@ three to seven workers. The study hides them, buys them in the order that `nikaw
 the answers bought with the gold of all of them:
 
 - labels: the label with the most votes; items whose full vote is tied are not counted. Where answers bought are tied, the item counts as wrong.
-- scales: the mean; it is the same gold if it is within half a point of the mean of all answers.
+- scales: the mean of the answers bought; it is the same gold if it is within half a point of the mean of all answers. With an estimated
+  gold, it is the value that most likely lies so close, which the planner computes.
 
 `random` buys as many answers as an adaptive design, spread evenly over the items. A machine is simulated: it gives the gold of the full vote
 with its accuracy, else another label (of a scale, one or two points off). Its errors fall on any item; a further machine errs where
-persons disagree, and gives the label that came second there. No other part of the study sees the full vote: the stopping rule is chosen on JSICK alone, and is the
-cheapest rule of `SURE` or `WIDTHS` with which the interval of the same gold lies above 99% for persons, or for every machine.
+persons disagree, and gives the label that came second there. No other part of the study sees the full vote.
 
-A tie between rules of the same cost goes to the strictest. Intervals are 95% bootstrap intervals over items and seeds.
+The stopping rule (the share `same`, and the size of the pilot) is chosen on JSICK alone, cut into parts of `PART_ITEMS` items, about as
+small as the other datasets. It is the cheapest rule with which the interval of the same gold lies above 99%, for persons, or for every
+machine; where none does, the strictest.
+
+Intervals are 95% bootstrap intervals over items and seeds.
 A stopped study goes on with the same command; `results.md` has the tables, `results.svg` the picture.
 """
 
@@ -48,19 +52,25 @@ SOURCES = (
     ("jsick-stress", "relatedness"),
     ("klue-sts", "score"),
 )
-TUNED_ON = "jsick"
 ACCURACIES = (0.6, 0.7, 0.8, 0.9, 0.95)
 MACHINES = tuple(f"machine {accuracy:g}" for accuracy in ACCURACIES)
 HARD = "machine 0.9, errs where persons disagree"
 TWO = ", two persons at least"
-CONDITIONS = ("persons", *MACHINES, HARD, f"{HARD}{TWO}")
+ESTIMATED = ", estimated gold"
+LABEL_CONDITIONS = ("persons", *MACHINES, HARD, f"{HARD}{TWO}")
+SCALE_CONDITIONS = (
+    "persons",
+    *MACHINES,
+    *(f"{who}{ESTIMATED}" for who in ("persons", "machine 0.6", "machine 0.9")),
+)
 GRID_CONDITIONS = ("persons", "machine 0.6", "machine 0.9")
-"""Those for which every rule is shown on every dataset."""
-SURE = (0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995)
-WIDTHS = (2.5, 2.0, 1.5, 1.25, 1.0, 0.75)
-"""From the loosest to the strictest, as `SURE`."""
-PILOT = 60
-"""Items that get the full vote, so that the model learns how often persons and machines err."""
+"""Those for which every share is shown on every dataset."""
+SAME = (0.99, 0.9925, 0.995, 0.9975, 0.999)
+"""From the loosest to the strictest; none promises less than the aim."""
+PILOTS = (0, 60)
+"""Items that get the full vote whatever they answer."""
+PART_ITEMS = 1_000
+TUNING_SEEDS = 2
 AIM_SAME, AIM_SAVED = 0.99, 0.30
 HALF_POINT = 0.5
 BUDGETS = tuple(round(0.05 * step, 2) for step in range(4, 21))
@@ -256,6 +266,9 @@ def spread_evenly(votes: Votes, total: int, seed: int) -> Ints:
     return bought
 
 
+CELL_ROWS = ("bought", "same", "even")
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """One rule on one question under one condition: seeds by items."""
@@ -301,15 +314,34 @@ class Cell:
         )
 
 
+Rule = tuple[float, int]
+"""A rule of the grid: the share of the same gold, and the size of the pilot."""
+
+
+def make_rule(
+    kind: Literal["labels", "numbers"], rule: Rule, most: int, condition: str
+) -> EffortRule:
+    """What the planner is asked for; the gold of a scale is never one person's answer."""
+    return EffortRule(
+        same=rule[0],
+        tolerance=HALF_POINT,
+        estimates=condition.endswith(ESTIMATED),
+        least=2 if kind == "numbers" or condition.endswith(TWO) else 1,
+        most=most,
+        pilot=rule[1],
+        machines=not condition.startswith("persons"),
+        kind=kind,
+    )
+
+
 def run_cell(
-    table: Table, name: str, rule: EffortRule, condition: str, seeds: int, store: Path | None
+    table: Table, name: str, rule: Rule, condition: str, seeds: int, store: Path | None
 ) -> Cell:
     """Replay a rule with every seed, or read what an earlier call stored."""
-    kind = rule.kind or "labels"
-    strict = rule.sure if kind == "labels" else rule.width
+    kind: Literal["labels", "numbers"] = "numbers" if table.numeric else "labels"
     file = None
     if store is not None:
-        words = f"{name}-{condition}-{strict:g}-{rule.least}-{rule.pilot}-{seeds}"
+        words = f"{name}-{condition}-{rule[0]:g}-{rule[1]}-{seeds}"
         file = store / f"{words.replace(' ', '_').replace(':', '_')}.npz"
         if file.is_file():
             with np.load(file) as held:
@@ -319,9 +351,11 @@ def run_cell(
         votes = Votes.draw(table, name, kind, seed)
         gold, counted = find_gold(votes)
         machine = simulate_machine(votes, condition, gold, seed)
-        bought, means = buy(votes, replace(rule, seed=seed), machine)
+        effort = make_rule(kind, rule, votes.answers.shape[1], condition)
+        bought, means = buy(votes, replace(effort, seed=seed), machine)
         even = spread_evenly(votes, int(bought.sum()), seed)
-        rows.append((bought, is_same(votes, bought, gold, means), is_same(votes, even, gold)))
+        own = means if effort.estimates else None
+        rows.append((bought, is_same(votes, bought, gold, own), is_same(votes, even, gold)))
     cell = Cell(
         np.stack([row[0] for row in rows]),
         np.stack([row[1] for row in rows]),
@@ -330,41 +364,39 @@ def run_cell(
         counted,
     )
     if file is not None:
-        fields = {key: getattr(cell, key) for key in ("bought", "same", "even", "full", "counted")}
+        fields = {key: getattr(cell, key) for key in (*CELL_ROWS, "full", "counted")}
         with atomic_write(file, overwrite=True) as stream:
             np.savez_compressed(stream, **fields)
-    tell(f"{name}, {condition}, {strict:g}: {cell.cost:.1%} bought")
+    tell(f"{name}, {condition}, {rule[0]:g}, pilot {rule[1]}: {cell.cost:.1%} bought")
     return cell
 
 
-def make_rule(
-    kind: Literal["labels", "numbers"], strict: float, most: int, condition: str
-) -> EffortRule:
-    """A rule of the grid: `strict` is `sure` or `width`."""
-    rule = EffortRule(
-        least=2 if condition.endswith(TWO) else 1,
-        most=most,
-        pilot=PILOT,
-        machines=condition != "persons",
-        kind=kind,
+def run_parts(
+    table: Table, name: str, rule: Rule, condition: str, seeds: int, store: Path | None
+) -> Cell:
+    """The same on parts of `PART_ITEMS` items, each replayed alone."""
+    parts = max(1, round(len(table.items) / PART_ITEMS))
+    part_of = np.random.default_rng(29).permutation(len(table.items)) % parts
+    cells = [
+        run_cell(
+            table.of_items(part_of == part), f"{name} part {part}", rule, condition, seeds, store
+        )
+        for part in range(parts)
+    ]
+    return Cell(
+        *(np.concatenate([getattr(cell, key) for cell in cells], axis=1) for key in CELL_ROWS),
+        *(np.concatenate([getattr(cell, key) for cell in cells]) for key in ("full", "counted")),
     )
-    return replace(rule, sure=strict) if kind == "labels" else replace(rule, width=strict)
 
 
-def choose_rule(cells: dict[float, Sequence[Cell]]) -> float:
-    """The cheapest rule whose interval of the same gold lies above 99% in all its cells; of equals, and where none does, the strictest.
-
-    `cells` are by rule, from the loosest to the strictest.
-    """
+def choose_rule(cells: dict[Rule, Sequence[Cell]]) -> Rule:
+    """The cheapest rule whose interval of the same gold lies above 99% in all its cells; the last one where none does."""
     good = {
-        strict: float(np.mean([cell.cost for cell in each]))
-        for strict, each in cells.items()
+        rule: float(np.mean([cell.cost for cell in each]))
+        for rule, each in cells.items()
         if all(cell.measure()["same"][1] >= AIM_SAME for cell in each)
     }
-    if not good:
-        return list(cells)[-1]
-    least = min(good.values())
-    return next(strict for strict in reversed(good) if good[strict] <= least + 0.001)
+    return min(good, key=lambda rule: good[rule]) if good else list(cells)[-1]
 
 
 def split_halves(table: Table, kind: Literal["labels", "numbers"], name: str, seeds: int) -> float:
@@ -395,7 +427,7 @@ def format_share(value: tuple[float, float, float], digits: int = 1) -> str:
     return f"{value[0]:.{digits}%} ({100 * value[1]:.1f} to {100 * value[2]:.1f})"
 
 
-def describe(cell: Cell, name: str, condition: str, chosen: bool) -> tuple[str, ...]:
+def describe(cell: Cell, name: str, condition: str, rule: Rule, chosen: bool) -> tuple[str, ...]:
     """A row of the table of the rule."""
     figures = cell.measure()
     saved = 1 - figures["cost"][0]
@@ -403,6 +435,7 @@ def describe(cell: Cell, name: str, condition: str, chosen: bool) -> tuple[str, 
     return (
         f"{name}{' (rule chosen here)' if chosen else ''}",
         condition,
+        f"{rule[0]:g}, pilot {rule[1]}",
         format_share(figures["cost"]),
         f"{saved:.1%}",
         format_share(figures["same"], 2),
@@ -414,6 +447,7 @@ def describe(cell: Cell, name: str, condition: str, chosen: bool) -> tuple[str, 
 COLUMNS = (
     "judgements",
     "who decides",
+    "rule",
     "bought",
     "saved",
     "same gold",
@@ -448,11 +482,11 @@ def draw_budgets(
             while waiting:
                 note(spread_evenly(votes, round(waiting[0] * total), seed))
             continue
-        rule = make_rule("labels", 0.9999, votes.answers.shape[1], condition)
-        machine = simulate_machine(votes, condition, find_gold(votes)[0], seed)
-        bought, _ = buy(
-            votes, replace(rule, seed=seed, pilot=min(PILOT, total // 20)), machine, note
+        rule = make_rule(
+            "labels", (0.9999, min(PILOTS[-1], total // 20)), votes.answers.shape[1], condition
         )
+        machine = simulate_machine(votes, condition, find_gold(votes)[0], seed)
+        bought, _ = buy(votes, replace(rule, seed=seed), machine, note)
         for share in waiting:  # the rule is done: what is left is not bought
             sums.setdefault(share, []).append(measure_same(votes, bought))
     for share, values in sorted(sums.items()):
@@ -477,11 +511,37 @@ def draw_picture(table: Table, name: str, seeds: int) -> str:
     return draw_curves(curves, title, scale, (0.0, 100.0))
 
 
+def find_group(condition: str) -> str:
+    """The conditions that share a rule: persons alone, or all machines; with or without an estimated gold."""
+    who = "persons" if condition.startswith("persons") else "machines"
+    return f"{who}{ESTIMATED}" if condition.endswith(ESTIMATED) else who
+
+
+def tune(
+    table: Table, name: str, conditions: Sequence[str], seeds: int, store: Path | None
+) -> dict[str, Rule]:
+    """The rule of each group of conditions; machines whose errors follow the persons' have no say in it."""
+    groups: dict[str, list[str]] = {}
+    for condition in conditions:
+        if not condition.startswith(HARD):
+            groups.setdefault(find_group(condition), []).append(condition)
+    rules = [(same, pilot) for same in SAME for pilot in PILOTS]
+    return {
+        group: choose_rule(
+            {
+                rule: [run_parts(table, name, rule, one, seeds, store) for one in members]
+                for rule in rules
+            }
+        )
+        for group, members in groups.items()
+    }
+
+
 def study(
     tables: Sequence[tuple[str, str, Table]],
     seeds: int,
     store: Path | None = None,
-    conditions: Sequence[str] = CONDITIONS,
+    conditions: Sequence[str] | None = None,
 ) -> str:
     """The tables of the study: `tables` are dataset, question and judgements, those the rule is chosen on first."""
     parts = []
@@ -491,61 +551,34 @@ def study(
         own = [(n, q, t) for n, q, t in tables if ("numbers" if t.numeric else "labels") == kind]
         if not own:
             continue
-        grid = SURE if kind == "labels" else WIDTHS
-        used = [one for one in conditions if kind == "labels" or not one.startswith(HARD)]
+        all_of_kind = LABEL_CONDITIONS if kind == "labels" else SCALE_CONDITIONS
+        used = [one for one in all_of_kind if conditions is None or one in conditions]
         first, question, table = own[0]
-        name = f"{first} {question}"
-        most = int(table.per_item().max())
-        tried: dict[str, dict[float, Cell]] = {
-            condition: {
-                strict: run_cell(
-                    table, name, make_rule(kind, strict, most, condition), condition, seeds, store
-                )
-                for strict in grid
-            }
-            for condition in used
-        }
-        plain = [one for one in used if one in MACHINES]
-        chosen = {"persons": choose_rule({s: [tried["persons"][s]] for s in grid})}
-        if plain:
-            chosen["machines"] = choose_rule({s: [tried[c][s] for c in plain] for s in grid})
+        chosen = tune(table, f"{first} {question}", used, min(seeds, TUNING_SEEDS), store)
         rows = []
+        grids = []
         for dataset, about, judged in own:
             label = f"{dataset} {about}"
             halves.append((label, f"{split_halves(judged, kind, label, seeds):.1%}"))
             for condition in used:
-                strict = chosen["persons" if condition == "persons" else "machines"]
-                rule = make_rule(kind, strict, int(judged.per_item().max()), condition)
+                rule = chosen[find_group(condition)]
                 cell = run_cell(judged, label, rule, condition, seeds, store)
-                rows.append(describe(cell, label, condition, dataset == first))
-        what = "sure" if kind == "labels" else "width"
-        rules = ", ".join(f"{who} {what} {strict:g}" for who, strict in chosen.items())
-        parts.append(f"Rule chosen on {name} (least 1, pilot {PILOT}): {rules}.")
-        parts.append(TextTable(COLUMNS, rows, COLUMNS[2:6]).markdown())
-        grids = {name: tried}
-        for dataset, about, judged in own[1:]:
-            label, most = f"{dataset} {about}", int(judged.per_item().max())
-            grids[label] = {
-                one: {
-                    s: run_cell(judged, label, make_rule(kind, s, most, one), one, seeds, store)
-                    for s in grid
-                }
-                for one in used
-                if one in GRID_CONDITIONS
-            }
-        for label, by_condition in grids.items():
-            grid_rows = [
-                (
-                    condition,
-                    *(
-                        f"{1 - cell.cost:.1%} / {cell.same[:, cell.counted].mean():.1%}"
-                        for cell in cells.values()
-                    ),
+                rows.append(describe(cell, label, condition, rule, dataset == first))
+            for condition in (one for one in used if one in GRID_CONDITIONS):
+                pilot = chosen[find_group(condition)][1]
+                cells = [
+                    run_cell(judged, label, (same, pilot), condition, seeds, store) for same in SAME
+                ]
+                shares = (
+                    f"{1 - cell.cost:.1%} / {cell.same[:, cell.counted].mean():.1%}"
+                    for cell in cells
                 )
-                for condition, cells in by_condition.items()
-            ]
-            columns = (f"{label}: saved / same gold", *(f"{what} {strict:g}" for strict in grid))
-            parts.append(TextTable(columns, grid_rows, columns[1:]).markdown())
+                grids.append((label, condition, *shares))
+        rules = "; ".join(f"{who}: {rule[0]:g}, pilot {rule[1]}" for who, rule in chosen.items())
+        parts.append(f"Rule chosen on parts of {first} {question}: {rules}.")
+        parts.append(TextTable(COLUMNS, rows, COLUMNS[3:7]).markdown())
+        columns = ("saved / same gold", "who decides", *(f"{same:g}" for same in SAME))
+        parts.append(TextTable(columns, grids, columns[2:]).markdown())
     columns = ("judgements", "two halves of the same vote agree")
     parts.append(TextTable(columns, halves, columns[1:]).markdown())
     return "\n\n".join(parts) + "\n"

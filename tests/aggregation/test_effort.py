@@ -12,11 +12,10 @@ from nikawa.aggregation.effort import (
     EffortModel,
     EffortRule,
     draw_order,
-    find_settled,
-    measure_label_gain,
     plan_next,
 )
-from nikawa.aggregation.table import Table
+from nikawa.aggregation.full_votes import learn_shares, list_full_votes, match_votes
+from nikawa.aggregation.label_forecast import measure_overtaking
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, JudgementKind
 
@@ -44,40 +43,105 @@ def draw_crowd(
 
 
 def test_items_come_by_gain_and_sure_items_are_done() -> None:
-    answers = [judge("agreed", name, "yes") for name in ("aki", "ben")]
-    answers += [judge("split", "aki", "no"), judge("split", "ben", "yes")]
-    answers += [judge("once", "aki", "yes")]
-    plan = plan_next(
-        answers, ["agreed", "split", "once", "new"], EffortRule(sure=0.8, most=5), labels=LABELS
-    )
+    true, answers = draw_crowd(200, 3)
+    answers += [judge("agreed", name, "a") for name in ("aki", "ben")]
+    answers += [judge("split", "aki", "a"), judge("split", "ben", "b")]
+    answers += [judge("once", "aki", "a")]
+    items = [*true, "agreed", "split", "once", "new"]
+    plan = plan_next(answers, items, EffortRule(same=0.9, most=5), labels=("a", "b", "c"))
     rows = {row.example: row for row in plan.items}
-    assert rows["agreed"].reason == "sure"
-    assert rows["agreed"].answer == "yes"
-    assert rows["agreed"].sure is not None
-    assert rows["agreed"].sure > 0.8
+    assert (rows["agreed"].reason, rows["agreed"].answer) == ("sure", "a")
+    assert (rows["agreed"].same or 0) > 0.9
     assert rows["split"].reason == "not sure"
-    assert rows["split"].sure is not None
-    assert rows["split"].sure < 0.75
+    assert (rows["split"].same or 1) < 0.6
     assert (rows["once"].reason, rows["once"].more) == ("too few", 1)
-    assert (rows["new"].reason, rows["new"].more, rows["new"].sure) == ("too few", 2, None)
+    assert (rows["new"].reason, rows["new"].more, rows["new"].same) == ("too few", 2, None)
     assert rows["new"].answer is None
     gains = [row.gain for row in plan.to_ask]
     assert gains == sorted(gains, reverse=True)
-    assert [row.example for row in plan.items][-1] == "agreed"
+    assert not plan.items[-1].more
+
+
+def test_as_many_items_are_done_as_the_share_allows() -> None:
+    """Of items in the same state some are done and others are not: the promise is about all items together."""
+    true, answers = draw_crowd(1000, 1)
+    pilot = set(draw_order(true, 0)[:100])
+    rng = random.Random(8)
+    for item in pilot:
+        for worker in range(40, 42):
+            right = rng.random() < 0.9
+            answers.append(judge(item, f"w{worker}", true[item] if right else rng.choice("abc")))
+    done = {}
+    for same in (0.9, 0.97, 0.99):
+        rule = EffortRule(same=same, least=1, most=3, pilot=100)
+        plan = plan_next(answers, true, rule, labels=("a", "b", "c"))
+        ended = [row for row in plan.items if row.reason == "sure"]
+        wrong = sum(1 - (row.same or 0) for row in ended)
+        assert wrong <= (1 - same) * 1000 + 1e-6
+        assert wrong > (1 - same) * 1000 - 0.3 or not plan.to_ask
+        done[same] = len(ended)
+    assert done[0.99] < done[0.97] < done[0.9] <= 900
 
 
 def test_the_last_answers_are_not_bought_when_they_cannot_change_the_vote() -> None:
-    persons = Table.from_columns("aaabbbccc", "xyz" * 3, list("nnynnnyyn"))
-    assert find_settled(persons, 5).tolist() == [False, True, False]
-    assert find_settled(persons, 3).tolist() == [True, True, True]
     answers = [judge("1", name, "yes") for name in ("aki", "ben", "eve")]
-    plan = plan_next(answers, ["1"], EffortRule(sure=0.9999, most=5), labels=LABELS)
+    plan = plan_next(answers, ["1"], EffortRule(same=0.9999, most=5), labels=LABELS)
+    assert (plan.items[0].reason, plan.items[0].same) == ("settled", 1.0)
+    answers = [judge("1", name, label) for name, label in zip("abcd", "nnny", strict=True)]
+    plan = plan_next(answers, ["1"], EffortRule(same=0.9999, most=6), labels=("n", "y"))
+    assert plan.items[0].reason == "not sure"  # two more could draw level
+    plan = plan_next(answers, ["1"], EffortRule(same=0.9999, most=5), labels=("n", "y"))
     assert plan.items[0].reason == "settled"
+
+
+def test_where_only_one_label_was_given_so_far_others_may_come() -> None:
+    answers = [judge("1", name, "yes") for name in ("aki", "ben")]
+    for known, reason in (((), "not sure"), (LABELS, "sure")):
+        plan = plan_next(answers, ["1"], EffortRule(same=0.5, most=5), labels=known)
+        assert plan.items[0].reason == reason
+
+
+def test_the_chance_of_a_change_is_that_of_the_votes_to_come() -> None:
+    """Against votes drawn one by one, each more probable by the answers before (Polya's urn)."""
+    rng = np.random.default_rng(3)
+    errors = np.array([[0.8, 0.1, 0.2], [0.1, 0.7, 0.2], [0.1, 0.2, 0.6]])
+    counts, strength, most = np.array([2, 1, 0]), 6.0, 6
+    by_formula = measure_overtaking(counts[None, :], np.array([0]), errors, strength, most)[0]
+    for label in range(3):
+        lost = 0
+        for _ in range(4000):
+            urn = strength * errors[:, label] + counts
+            for _ in range(most - 3):
+                urn[rng.choice(3, p=urn / urn.sum())] += 1
+            votes = urn - strength * errors[:, label]
+            lost += int((votes[1:] >= votes[0] - 1e-9).sum())  # each rival counts
+        assert by_formula[label] == pytest.approx(lost / 4000, abs=0.03)
+
+
+def test_full_votes_are_learnt_from_parts_bought_because_of_earlier_answers() -> None:
+    """A third answer is bought only where two differ; the share of unanimous votes is found all the same."""
+    rng = np.random.default_rng(4)
+    full = list_full_votes(2, 3)
+    assert full is not None
+    true = np.array([0.15, 0.2, 0.05, 0.6])
+    votes = full[rng.choice(4, 20_000, p=true)]
+    parts = []
+    for count in votes:
+        order = rng.permutation([0] * count[0] + [1] * count[1])
+        kept = order[:2] if order[0] == order[1] else order
+        parts.append([int((kept == 0).sum()), int((kept == 1).sum())])
+    states, weights = np.unique(parts, axis=0, return_counts=True)
+    # pairs alone do not tell 2:1 from 3:0, so some items get all three
+    some, of_some = np.unique(votes[:500], axis=0, return_counts=True)
+    matches = match_votes(np.vstack([states, some]), full)
+    counted = np.concatenate([weights, of_some]).astype(np.float64)
+    assert learn_shares(matches, counted, np.full(4, 0.25)) == pytest.approx(true, abs=0.03)
+    assert list_full_votes(30, 5) is None
 
 
 def test_no_item_gets_more_than_most_and_waits_for_what_is_under_way() -> None:
     answers = [judge("split", "aki", "no"), judge("split", "ben", "yes")]
-    rule = EffortRule(sure=0.99, least=2, most=3)
+    rule = EffortRule(same=0.99, least=2, most=3)
     waiting = plan_next(
         answers, ["split", "new"], rule, labels=LABELS, pending={"split": 1, "new": 1}
     )
@@ -137,8 +201,8 @@ def test_machines_count_only_when_asked_and_copies_count_once() -> None:
     )
     assert five.items == one.items  # more copies of the same answer are no more evidence
     assert five.machine_accuracy["model:m"] == pytest.approx(0.9, abs=0.06)
-    gains = [sum(row.gain for row in plan.items) for plan in (five, without)]
-    assert gains[0] < gains[1]  # less is left to learn
+    wrong = [sum(1 - (row.same or 0) for row in plan.items) for plan in (five, without)]
+    assert wrong[0] < wrong[1]
 
 
 def test_what_a_machine_says_of_its_kind_counts_as_its_name_does() -> None:
@@ -160,40 +224,46 @@ def test_a_useless_machine_changes_next_to_nothing() -> None:
     assert noisy.machine_accuracy["model:coin"] < 0.45
 
 
-def test_the_posterior_is_calibrated_on_persons_who_err_as_the_model_says() -> None:
-    true, answers = draw_crowd(3000, 3, accuracy=0.7)
-    plan = plan_next(answers, true, EffortRule(most=9), labels=("a", "b", "c"))
-    stated = np.mean([row.sure or 0 for row in plan.items])
-    right = np.mean([row.answer == true[row.example] for row in plan.items])
-    assert stated == pytest.approx(right, abs=0.03)
-    assert plan.persons_accuracy == pytest.approx(0.8, abs=0.03)  # 0.7 and a third of the guesses
-
-
-def test_gain_is_the_mutual_information() -> None:
-    errors = np.array([[0.9, 0.2], [0.1, 0.8]])
-    posterior = np.array([[0.5, 0.5], [1.0, 0.0]])
-    joint = errors * posterior[0]
-    by_hand = sum(
-        p * np.log2(p / (joint[a].sum() * posterior[0][t])) for (a, t), p in np.ndenumerate(joint)
+def test_what_the_plan_says_of_the_full_vote_comes_true() -> None:
+    true, answers = draw_crowd(3000, 5, accuracy=0.6)
+    given: dict[str, list[Judgement]] = {}
+    for answer in answers:
+        given.setdefault(answer.example, []).append(answer)
+    first = [answer for rows in given.values() for answer in rows[:3]]
+    plan = plan_next(first, true, EffortRule(most=5), labels=("a", "b", "c"))
+    stated, kept = [], []
+    for row in plan.items:
+        votes = sorted([one.answer for one in given[row.example]].count(x) for x in "abc")
+        leads = [one.answer for one in given[row.example]].count(row.answer) == votes[2] > votes[1]
+        stated.append(row.same or 0)
+        kept.append(leads)
+    assert np.mean(stated) == pytest.approx(np.mean(kept), abs=0.02)
+    unsure = [place for place, share in enumerate(stated) if share < 0.9]
+    assert np.mean([stated[n] for n in unsure]) == pytest.approx(
+        np.mean([kept[n] for n in unsure]), abs=0.06
     )
-    assert measure_label_gain(posterior, errors) == pytest.approx([by_hand, 0.0])
+    assert plan.persons_accuracy == pytest.approx(0.73, abs=0.03)  # 0.6 and a third of the guesses
 
 
-def test_one_item_is_assessed_as_in_the_whole_plan() -> None:
-    true, answers = draw_crowd(200, 3)
-    answers += [judge(item, "model:m#1", right) for item, right in true.items()]
-    rule = EffortRule(machines=True, most=5)
-    read = EffortAnswers.read(answers, true, rule, labels=("a", "b", "c"))
-    model = EffortModel.fit(read, rule)
-    rows = {row.example: row for row in model.plan(read).items}
-    for item in list(true)[:20]:
-        mine = [answer for answer in answers if answer.example == item]
-        alone = model.assess(item, mine)
-        assert alone.reason == rows[item].reason
-        assert alone.sure == pytest.approx(rows[item].sure)
-    assert model.assess("new", []).reason == "too few"
-    with pytest.raises(BadInput, match="fitted without the answer"):
-        model.assess("i1", [judge("i1", "aki", "d")])
+def test_items_that_differ_in_difficulty_are_known_as_such() -> None:
+    """With as many errors in all, a crowd that errs on hard items only is surer of the others."""
+    rng = random.Random(6)
+    rows: dict[bool, list[Judgement]] = {True: [], False: []}
+    for alike in rows:
+        for n in range(1500):
+            accuracy = 0.8 if alike else rng.choice((0.99, 0.99, 0.42))
+            rows[alike] += [
+                judge(str(n), f"w{worker}", LABELS[(rng.random() < accuracy) ^ (n % 2)])
+                for worker in range(5)
+            ]
+    fits = {}
+    for alike, answers in rows.items():
+        rule = EffortRule(kind="labels", most=40)
+        read = EffortAnswers.read(answers, map(str, range(1500)), rule, labels=LABELS)
+        model = EffortModel.fit(read, rule)
+        assert model.labels is not None
+        fits[alike] = model.labels.strength
+    assert fits[True] > 2 * fits[False]
 
 
 def draw_ratings(items: int, per_item: int) -> tuple[dict[str, float], list[Judgement]]:
@@ -208,40 +278,70 @@ def draw_ratings(items: int, per_item: int) -> tuple[dict[str, float], list[Judg
     return means, rows
 
 
-def test_scales_stop_by_the_width_of_the_interval_of_the_mean() -> None:
-    means, rows = draw_ratings(600, 7)
-    first = [row for row in rows if int(row.worker[1:]) < 3]
-    rule = EffortRule(width=1.5, most=7)
+@pytest.mark.parametrize("estimates", [False, True])
+def test_scales_stop_where_the_mean_will_stay(estimates: bool) -> None:
+    means, rows = draw_ratings(1500, 5)
+    first = [row for row in rows if int(row.worker[1:]) < 3 or row.example in list(means)[:100]]
+    rule = EffortRule(same=0.95, most=5, estimates=estimates)
     plan = plan_next(first, means, rule)
     assert plan.kind == "numbers"
     full: dict[str, float] = dict.fromkeys(means, 0.0)
     for given in rows:
-        full[given.example] += given.answer / 7
-    inside = [(row.low or 0) <= full[row.example] <= (row.high or 9) for row in plan.items]
-    assert 0.9 < np.mean(inside) < 0.995
-    assert {row.reason for row in plan.items} == {"sure", "not sure"}
-    for row in plan.items:
-        assert row.low is not None
-        assert row.high is not None
-        assert (row.high - row.low <= 1.5) == (row.reason == "sure")
+        full[given.example] += given.answer / 5
+    near = [abs(row.answer - full[row.example]) <= 0.5 + 1e-9 for row in plan.items]
+    assert np.mean([row.same or 0 for row in plan.items]) == pytest.approx(np.mean(near), abs=0.02)
+    ended = [kept for row, kept in zip(plan.items, near, strict=True) if row.reason == "sure"]
+    assert len(ended) > 500
+    assert np.mean(ended) > 0.93
     done = plan_next(rows, means, rule)
     assert {row.reason for row in done.items} == {"most"}
     assert all(row.answer == pytest.approx(full[row.example]) for row in done.items)
 
 
-def test_a_machine_that_predicts_the_mean_narrows_the_interval() -> None:
+def test_the_gold_of_a_scale_is_the_mean_unless_an_estimate_is_wanted() -> None:
+    means, rows = draw_ratings(300, 2)
+    top = [judge("top", f"w{n}", 5, "score") for n in range(2)]
+    golds = []
+    for estimates in (False, True):
+        rule = EffortRule(most=3, estimates=estimates)
+        plan = plan_next([*rows, *top], [*means, "top"], rule)
+        golds.append(next(row.answer for row in plan.items if row.example == "top"))
+    assert golds[0] == 5.0
+    assert 4.0 < golds[1] <= 5.0
+
+
+def test_a_fine_scale_is_planned_without_listing_its_votes() -> None:
+    rng = random.Random(3)
+    rows = [
+        judge(str(n), f"w{worker}", min(100, max(0, round(rng.gauss(60, 20)))), "score")
+        for n in range(200)
+        for worker in range(2)
+    ]
+    rows += [judge("odd", "w0", 0.5, "score"), judge("odd", "w1", 99.25, "score")]
+    rule = EffortRule(same=0.8, most=6, tolerance=10)
+    plan = plan_next(rows, [*map(str, range(200)), "odd"], rule)
+    shares = {row.example: row.same or 0 for row in plan.items}
+    assert all(0 < share < 1 for share in shares.values())
+    assert {row.reason for row in plan.items} >= {"not sure"}
+
+
+def test_a_machine_that_predicts_the_mean_makes_surer() -> None:
     means, rows = draw_ratings(400, 2)
+    rows += [
+        judge(item, f"x{n}", min(5, max(1, round(means[item]))), "score")
+        for item in list(means)[:60]
+        for n in range(4)
+    ]
     helpful = [judge(item, "model:m#1", round(mean), "score") for item, mean in means.items()]
     rng = random.Random(1)
     useless = [judge(item, "model:m#1", rng.randint(1, 5), "score") for item in means]
-    rule = EffortRule(machines=True, most=6)
+    rule = EffortRule(machines=True, most=6, same=0.995, estimates=True)
 
-    def mean_width(machine: list[Judgement]) -> float:
-        plan = plan_next([*rows, *machine], means, rule)
-        return sum((row.high or 0) - (row.low or 0) for row in plan.items) / len(plan.items)
+    def count_done(machine: list[Judgement]) -> int:
+        return plan_next([*rows, *machine], means, rule).reasons.get("sure", 0)
 
-    assert mean_width(helpful) < 0.85 * mean_width([])
-    assert mean_width(useless) == pytest.approx(mean_width([]), rel=0.05)
+    assert count_done(helpful) > 1.3 * count_done([])
+    assert count_done(useless) == pytest.approx(count_done([]), rel=0.2)
 
 
 def test_whole_numbers_can_be_labels() -> None:
@@ -270,7 +370,14 @@ def test_what_has_no_posterior_is_refused(
 
 @pytest.mark.parametrize(
     "fields",
-    [{"sure": 1.0}, {"width": 0}, {"least": 3, "most": 2}, {"least": 0}, {"budget": -1}],
+    [
+        {"same": 1.0},
+        {"tolerance": -1},
+        {"least": 3, "most": 2},
+        {"least": 0},
+        {"budget": -1},
+        {"most": 101},
+    ],
 )
 def test_rules_without_sense_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
@@ -307,9 +414,9 @@ def test_persons_do_not_look_worse_because_hard_items_got_more_answers() -> None
 
 def test_without_a_pilot_single_answers_say_nothing_about_errors() -> None:
     true, first = draw_crowd(300, 1)
-    plan = plan_next(first, true, EffortRule(least=1, sure=0.95), labels=("a", "b", "c"))
-    assert plan.persons_accuracy == pytest.approx(0.8, abs=0.001)
-    assert plan.reasons == {"not sure": 300}
+    plan = plan_next(first, true, EffortRule(least=1, same=0.999), labels=("a", "b", "c"))
+    assert plan.persons_accuracy == pytest.approx(0.8, abs=0.1)
+    assert plan.reasons["not sure"] > 290
 
 
 def test_a_machine_does_not_overrule_the_vote_of_persons() -> None:
@@ -317,7 +424,7 @@ def test_a_machine_does_not_overrule_the_vote_of_persons() -> None:
     rows += [judge(item, "model:m#1", right) for item, right in true.items()]
     rows += [judge("odd", name, "a") for name in ("w1", "w2")]
     rows += [judge("odd", "model:m#1", "b")]
-    rule = EffortRule(machines=True, most=9, sure=0.6)
+    rule = EffortRule(machines=True, most=9, same=0.6)
     plan = plan_next(rows, [*true, "odd"], rule, labels=("a", "b", "c"))
     odd = next(row for row in plan.items if row.example == "odd")
     assert odd.answer == "a" or odd.reason == "not sure"

@@ -58,7 +58,7 @@ def asked(crowd: Crowd) -> list[tuple[int, int, int]]:
 
 
 def test_only_unsure_items_get_more_persons(crowd: Begin) -> None:
-    here = crowd(items=30, effort={"most": 5, "least": 2, "sure": 0.9})
+    here = crowd(items=30, effort={"most": 5, "least": 2, "same": 0.9})
     here.join(*NAMES)
     order = work(here)
     counts = Counter(order)
@@ -81,7 +81,7 @@ def test_the_fixed_number_stays_the_default(crowd: Begin) -> None:
 
 @pytest.mark.parametrize("budget", [0, 25, 43])
 def test_a_budget_is_never_exceeded(crowd: Begin, budget: int) -> None:
-    here = crowd(items=20, effort={"most": 6, "sure": 0.999, "budget": budget})
+    here = crowd(items=20, effort={"most": 6, "same": 0.9999, "budget": budget})
     here.join(*NAMES)
     order = work(here)
     if budget:
@@ -108,7 +108,7 @@ def test_leases_count_towards_the_budget_and_come_back(crowd: Begin) -> None:
 
 
 def test_an_item_that_waits_is_open_again_when_its_lease_runs_out(crowd: Begin) -> None:
-    here = crowd(items=1, effort={"most": 3, "least": 2, "sure": 0.9999})
+    here = crowd(items=1, effort={"most": 3, "least": 2, "same": 0.9999})
     here.join("aki", "ben", "chika")
     here.answer("aki", "neutral")
     here.answer("ben", "contradiction")
@@ -138,7 +138,7 @@ def test_a_restart_changes_nothing(crowd: Begin) -> None:
 
 
 def test_items_come_by_expected_gain(crowd: Begin) -> None:
-    here = crowd(items=6, effort={"most": 4, "least": 2, "sure": 0.99})
+    here = crowd(items=6, effort={"most": 4, "least": 2, "same": 0.99})
     here.join(*NAMES)
     for name in ("aki", "ben"):
         for _ in range(6):
@@ -194,7 +194,7 @@ def test_settings_that_make_no_sense_are_named(
 
 def test_the_server_plans_as_answers_come(serve: Serve) -> None:
     """Through HTTP: with one item left to be unsure about, who would get nothing gets it."""
-    here = serve(items=1, effort={"most": 3, "sure": 0.9999}, limits={"requests_per_second": 1000})
+    here = serve(items=1, effort={"most": 3, "same": 0.9999}, limits={"requests_per_second": 1000})
     links = [here.base, *(here.link(name) for name in ("ben", "chika"))]
     for base, label in zip(links, ("neutral", "contradiction", "neutral"), strict=True):
         assert here.next(base)["item"] is not None
@@ -204,7 +204,7 @@ def test_the_server_plans_as_answers_come(serve: Serve) -> None:
 
 
 def test_five_thousand_items_are_planned_fast(crowd: Begin) -> None:
-    here = crowd(items=5000, effort={"most": 5})
+    here = crowd(items=5000, effort={"most": 5, "same": 0.9999})
     here.join(*NAMES)
     rows = [
         (0, 0, 0.0, item, worker, f"l{worker}-{item}", f"k{item}", "main", body, "", 1.0, 1.0)

@@ -1,28 +1,30 @@
-"""Adaptive effort: ask the next person only about items whose answer is not sure yet, the most telling items first.
+"""Adaptive effort: ask the next person only about items whose gold is likely to change, the most telling items first.
 
-Labels. The posterior of an item's label comes from persons and, if the rule says so, machines (`weighing`). An item is done when the
-leading label has the probability `sure` and the most votes of the persons: neither a machine nor the model overrules a vote. The expected gain of one more answer is the information it gives about the label, in bits:
+The gold of an item is what `most` persons would make of it: the label with the most votes, or the mean. From the answers bought so far
+follows the probability `same` that the gold is already that of all `most` persons (`label_forecast` and `scale_forecast`; models of
+labels are Dawid and Skene's, with persons and, if the rule says so, machines). No item's full vote is needed for it: the models learn
+from the answers that were bought.
 
-    gain = H(p) - sum_t post[t] H(error[., t]),  p[a] = sum_t post[t] error[a, t]
+Stop. Items are done where the answers to come cannot change the gold (`settled`), where `most` persons answered, and, of the others, as
+many as the share `EffortRule.same` allows: with N items, those with the least expected gain are done as long as
 
-with `error` the errors of a person who is not known yet (Lindley 1956, https://doi.org/10.1214/aoms/1177728069).
+    sum of (1 - same) <= N (1 - EffortRule.same)
 
-Numbers. The gold of a scale is the mean of `most` persons, which `scale_model` estimates from those who answered and, if the rule says
-so, machines. An item is done when the 95% interval of this mean is at most `width` wide. The gain is the information that one more
-answer gives about the item's mean.
+so that an item that is dear to settle may be less sure than one that is cheap. No machine overrules a vote: an item is done only if its
+label has the most votes of the persons.
 
-The errors of persons are learnt from answers that were bought whatever others answered: the first `least` of each item, in the order
-in which they came, and those of the pilot. With `least` 1 a pilot is needed; without one, `weighing.EXPECTED_ACCURACY` stays.
+Order. The expected gain of one more answer is the chance of a wrong gold that each answer removes until the item is settled,
 
-An item is also done when `most` persons answered, or when the answers that may still come cannot change which label has the most votes.
-Budget and order: items that are not done come by falling gain, those of equal gain in an order drawn with the seed.
+    gain = (1 - same) / persons until the item is settled
+
+Items come by falling gain, those of equal gain in an order drawn with the seed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -31,7 +33,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from nikawa.aggregation.scale_model import ScaleModel
+from nikawa.aggregation.label_forecast import LabelForecast
+from nikawa.aggregation.scale_forecast import ScaleForecast
 from nikawa.aggregation.table import (
     Counts,
     Floats,
@@ -41,8 +44,7 @@ from nikawa.aggregation.table import (
     several_questions,
     sort_categories,
 )
-from nikawa.aggregation.verdicts import entropy
-from nikawa.aggregation.weighing import Flags, MachineVotes, WorkerModel, fit_workers
+from nikawa.aggregation.weighing import Flags, MachineVotes
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, Record, find_answerer
 from nikawa.tables import ShownAsTables
@@ -50,25 +52,32 @@ from nikawa.tables import ShownAsTables
 Reason = Literal["too few", "not sure", "pilot", "sure", "settled", "most", "waits", "budget"]
 ASK: tuple[Reason, ...] = ("too few", "not sure", "pilot")
 """Reasons to ask one more person."""
+CERTAIN = 1e-9
+"""The chance of another gold below which an item is settled."""
+MAX_PERSONS = 100
+"""The largest `most`: the votes to come are counted one by one."""
 
 
 @dataclass(frozen=True)
 class EffortRule:
     """When an item has enough answers."""
 
-    sure: float = 0.95
-    """Of labels: the probability of the leading label from which an item is done."""
-    width: float = 1.0
-    """Of numbers: the width of the 95% interval, in points of the scale, at which an item is done."""
+    same: float = 0.99
+    """The share of the items whose gold is to be the one that `most` persons would make."""
+    tolerance: float = 0.5
+    """Of numbers: how far from the mean of `most` persons the gold may be, in points of the scale, to count as the same."""
+    estimates: bool = False
+    """Of numbers: whether the gold is the value that most likely lies so close, which uses the answers of machines too, instead of
+    the mean of the persons who answered."""
     least: int = 2
-    """Persons that every item gets, however sure it is. 1 makes sense with machines and a pilot, 0 with machines that were
-    measured on this question."""
+    """Persons that every item gets, however sure it is. 1 asks one person alone about items that look easy; 0 makes sense with
+    machines, and a pilot to measure them."""
     most: int = 5
     """Persons that no item gets more of."""
     budget: int | None = None
     """Answers that may be bought in all, those given included; None: no limit."""
     pilot: int = 0
-    """Items, drawn with the seed, that get `most` persons: the model learns from them how often persons and machines err."""
+    """Items, drawn with the seed, that get `most` persons whatever they answer."""
     machines: bool = False
     """Whether answers of machines count."""
     kind: Literal["labels", "numbers"] | None = None
@@ -76,13 +85,14 @@ class EffortRule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.sure < 1:
-            raise BadInput(f"sure is {self.sure}", cure="choose a probability such as 0.95")
-        if not (math.isfinite(self.width) and self.width > 0):
-            raise BadInput(f"width is {self.width}", cure="choose a number above 0")
-        if self.most < 1 or not 0 <= self.least <= self.most:
+        if not 0 < self.same < 1:
+            raise BadInput(f"same is {self.same}", cure="choose a share such as 0.99")
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise BadInput(f"tolerance is {self.tolerance}", cure="choose a number from 0")
+        if not 1 <= self.most <= MAX_PERSONS or not 0 <= self.least <= self.most:
             what = f"least is {self.least} and most is {self.most}"
-            raise BadInput(what, cure="choose 0 <= least <= most, and most from 1")
+            cure = f"choose 0 <= least <= most, and most from 1 to {MAX_PERSONS}"
+            raise BadInput(what, cure=cure)
         if self.least == 0 and not self.machines:
             raise BadInput("least is 0 and machines do not count", cure="choose least from 1")
         if self.pilot < 0 or (self.budget is not None and self.budget < 0):
@@ -98,14 +108,11 @@ class ItemEffort(Record, frozen=True, kw_only=True):
     machines: int
     """Models that answered and count; copies of one model are one."""
     answer: Any
-    """The leading label; of numbers, the expected mean of `most` persons. None where no one answered."""
-    sure: float | None
-    """Of labels: the probability of `answer`."""
-    low: float | None
-    """Of numbers: the 95% interval of `answer`."""
-    high: float | None
+    """The gold of the answers so far: the leading label, or the mean (`EffortRule.estimates`: the estimate); None without any."""
+    same: float | None
+    """The probability that this is the gold of `most` persons; None without any answer."""
     gain: float
-    """Bits of information that one more person is expected to bring."""
+    """The expected gain of one more person: the chance of a wrong gold that each answer removes until the item is settled."""
     reason: Reason
     """Why to ask (`too few`, `not sure`, `pilot`), or why not (`sure`, `settled`, `most`, `waits` for answers under way, `budget`)."""
     more: int
@@ -159,9 +166,9 @@ def plan_next(
 
     >>> given = [Judgement(example=item, worker=name, question="label", answer=label)
     ...          for item, name, label in [("1", "aki", "yes"), ("1", "ben", "yes"), ("2", "aki", "no"), ("2", "ben", "yes")]]
-    >>> plan = plan_next(given, ["1", "2", "3"], EffortRule(sure=0.9, most=3), labels=["no", "yes"])
+    >>> plan = plan_next(given, ["1", "2", "3"], EffortRule(same=0.9, most=3), labels=["no", "yes"])
     >>> [(item.example, item.reason, item.more) for item in plan.items]
-    [('2', 'not sure', 1), ('3', 'too few', 2), ('1', 'sure', 0)]
+    [('2', 'not sure', 1), ('3', 'too few', 2), ('1', 'settled', 0)]
     """
     rule = rule or EffortRule()
     answers = EffortAnswers.read(judgements, items, rule, question=question, labels=labels)
@@ -244,25 +251,20 @@ def _refuse_kind(question: str) -> BadInput:
 
 @dataclass(frozen=True, eq=False)
 class EffortModel:
-    """How sure items are: fitted to all answers, then used for all items, or for one item as its answers arrive.
-
-    Fitting is the costlier part. A server fits again now and then, and assesses single items in between.
-    """
+    """What the full vote will be, fitted to all answers so far."""
 
     rule: EffortRule
     kind: Literal["labels", "numbers"]
     question: str
     categories: tuple[Any, ...]
-    workers: WorkerModel | None
-    """Of labels."""
-    scale: ScaleModel | None
-    """Of numbers."""
+    labels: LabelForecast | None
+    scale: ScaleForecast | None
     pilot: frozenset[str]
     """The items that get `most` persons."""
 
     @classmethod
     def fit(cls, answers: EffortAnswers, rule: EffortRule) -> EffortModel:
-        """Learn from the answers so far how persons and machines err, or how far their numbers scatter."""
+        """Learn from the answers so far how persons and machines err, or how their numbers scatter."""
         table = answers.table
         kind = rule.kind or find_kind(table.categories)
         if kind == "numbers" and not are_numbers(table.categories):
@@ -270,88 +272,76 @@ class EffortModel:
             what = f"answers to {table.question!r} are not numbers (such as {odd!r})"
             raise BadInput(what, cure='use kind="labels"')
         pilot = frozenset(draw_order(table.items, rule.seed)[: rule.pilot])
-        workers = scale = None
-        if kind == "labels":
-            learn = find_fair_answers(answers, rule.least, pilot)
-            workers = fit_workers(table, answers.is_machine, learn) if table.categories else None
-        else:
-            scale = ScaleModel.fit(table, answers.is_machine)
-        return cls(rule, kind, table.question, table.categories, workers, scale, pilot)
+        labels = scale = None
+        if kind == "numbers":
+            scale = ScaleForecast.fit(table, answers.is_machine, rule.most)
+        elif table.categories:
+            labels = LabelForecast.fit(table, answers.is_machine, rule.most)
+        return cls(rule, kind, table.question, table.categories, labels, scale, pilot)
 
     def plan(self, answers: EffortAnswers, pending: Mapping[str, int] | None = None) -> EffortPlan:
         """Every item, in the order in which to ask."""
-        items = self._assess(answers, pending or {})
-        place = {
-            name: rank for rank, name in enumerate(draw_order(answers.table.items, self.rule.seed))
-        }
+        order = draw_order(answers.table.items, self.rule.seed)
+        rank = {name: place for place, name in enumerate(order)}
+        items = self._assess(answers, pending or {}, rank)
         items.sort(
             key=lambda item: (
                 not item.more,
                 item.reason != "pilot",
                 -round(item.gain, 9),
-                place[item.example],
+                rank[item.example],
             )
         )
         bought = len(answers.persons)
         if self.rule.budget is not None:
             left = self.rule.budget - bought - sum((pending or {}).values())
             items = _keep_budget(items, left)
+        workers = None if self.labels is None else self.labels.workers
         return EffortPlan(
             question=self.question,
             kind=self.kind,
             items=tuple(items),
             answers=bought,
-            persons_accuracy=None if self.workers is None else self.workers.persons_accuracy,
+            persons_accuracy=None if workers is None else workers.persons_accuracy,
             machine_accuracy={}
-            if self.workers is None
-            else {name: self.workers.accuracy(name) for name in self.workers.machine_errors},
+            if workers is None
+            else {name: workers.accuracy(name) for name in workers.machine_errors},
         )
 
-    def assess(self, example: str, judgements: Iterable[Judgement], pending: int = 0) -> ItemEffort:
-        """One item by its own answers, without fitting again. The budget is not looked at."""
-        answers = EffortAnswers.read(
-            judgements, [example], self.rule, question=self.question, labels=self.categories
-        )
-        new = [answer for answer in answers.table.categories if answer not in self.categories]
-        if new and self.kind == "labels":
-            what = f"the model was fitted without the answer {new[0]!r}"
-            raise BadInput(what, cure="pass the labels of the form, or fit again")
-        return self._assess(answers, {example: pending})[0]
-
-    def _assess(self, answers: EffortAnswers, pending: Mapping[str, int]) -> list[ItemEffort]:
-        table = answers.table
+    def _assess(
+        self, answers: EffortAnswers, pending: Mapping[str, int], rank: Mapping[str, int]
+    ) -> list[ItemEffort]:
+        table, rule = answers.table, self.rule
         persons = answers.persons
         n = persons.per_item()
         machines = _count_models(answers)
         items = len(table.items)
-        leader: list[Any] = [None] * items
-        sure: list[float | None] = [None] * items
-        low: list[float | None] = [None] * items
-        high: list[float | None] = [None] * items
-        settled = np.zeros(items, dtype=np.bool_)
-        gain = np.ones(items)
-        done = np.zeros(items, dtype=np.bool_)
-        answered = (n + machines > 0).tolist()
-        if self.workers is not None:
-            _, posterior = self.workers.posterior(table, answers.is_machine)
-            best = posterior.argmax(axis=1)
-            top = posterior[np.arange(items), best]
-            gain = measure_label_gain(posterior, self.workers.persons_errors)
-            done = (top >= self.rule.sure) & ((n == 0) | leads_votes(persons, best))
-            settled = find_settled(persons, self.rule.most)
-            leader = [
-                self.categories[code] if some else None
-                for code, some in zip(best.tolist(), answered, strict=True)
-            ]
-            sure = [p if some else None for p, some in zip(top.tolist(), answered, strict=True)]
-        elif self.scale is not None:
-            mean, half, gain = self.scale.assess(table, answers.is_machine, self.rule.most)
-            done = 2 * half <= self.rule.width
-            leader = [m if some else None for m, some in zip(mean.tolist(), answered, strict=True)]
-            ends = zip((mean - half).tolist(), (mean + half).tolist(), answered, strict=True)
-            low, high = map(
-                list, zip(*((a, b) if some else (None, None) for a, b, some in ends), strict=True)
+        gold: list[Any] = [None] * items
+        same = np.zeros(items)
+        needed = np.maximum(0, rule.most - n).astype(np.float64)
+        may_end = (n > 0) | (machines > 0)
+        answered = may_end.tolist()
+        if self.labels is not None:
+            leader, same, needed = self.labels.assess(table, answers.is_machine)
+            may_end = may_end & ((n == 0) | leads_votes(persons, leader))
+            gold = [self.categories[code] for code in leader.tolist()]
+        elif self.scale is not None and table.categories:
+            means, same = self.scale.assess(
+                table, answers.is_machine, rule.tolerance, estimates=rule.estimates
             )
+            gold = means.tolist()
+        if (
+            len(self.categories) < 2 and self.kind == "labels"
+        ):  # which other labels there are is not known
+            same = (2 * n > rule.most).astype(np.float64)
+        settled = may_end & (same >= 1 - CERTAIN)
+        gain = np.where(needed > 0, (1 - same) / np.maximum(needed, 1e-9), 0.0)
+        wanted = np.array(
+            [rule.most if name in self.pilot else rule.least for name in table.items],
+            dtype=np.int64,
+        )
+        could_end = may_end & (n >= wanted) & (n < rule.most)
+        done = self._choose_done(could_end, same, gain, [rank[name] for name in table.items])
         rows = []
         for place, name in enumerate(table.items):
             reason, more = self._decide(
@@ -366,16 +356,23 @@ class EffortModel:
                     example=name,
                     persons=int(n[place]),
                     machines=int(machines[place]),
-                    answer=leader[place],
-                    sure=sure[place],
-                    low=low[place],
-                    high=high[place],
+                    answer=gold[place] if answered[place] else None,
+                    same=float(same[place]) if answered[place] else None,
                     gain=float(gain[place]),
                     reason=reason,
                     more=more,
                 )
             )
         return rows
+
+    def _choose_done(self, could_end: Flags, same: Floats, gain: Floats, rank: list[int]) -> Flags:
+        """The items with the least gain, as many as keep the expected share of wrong golds within the rule."""
+        done = np.zeros(len(same), dtype=np.bool_)
+        places = np.flatnonzero(could_end)
+        places = places[np.lexsort((np.array(rank)[places], np.round(gain[places], 9)))]
+        wrong = np.cumsum(1 - same[places])
+        done[places[wrong <= (1 - self.rule.same) * len(same) + CERTAIN]] = True
+        return done
 
     def _decide(
         self, in_pilot: bool, persons: int, pending: int, done: bool, settled: bool
@@ -389,10 +386,10 @@ class EffortModel:
         if persons < wanted:
             short: Reason = "pilot" if in_pilot else "too few"
             return (short, wanted - coming) if coming < wanted else ("waits", 0)
-        if done:
-            return "sure", 0
         if settled:
             return "settled", 0
+        if done:
+            return "sure", 0
         return ("waits", 0) if pending else ("not sure", 1)
 
 
@@ -405,24 +402,6 @@ def _keep_budget(items: list[ItemEffort], left: int) -> list[ItemEffort]:
         cut = replace(item, more=more, reason=item.reason if more else "budget")
         kept.append(cut if more < item.more else item)
     return kept
-
-
-def find_fair_answers(answers: EffortAnswers, least: int, pilot: Collection[str]) -> Flags:
-    """The answers of persons that were bought whatever others answered: the first `least` of each item, and those of the pilot.
-
-    Later answers were bought where the first ones differed, so they would make persons look worse than they are.
-    """
-    table = answers.table
-    of_person = np.flatnonzero(~answers.is_machine[table.worker])
-    item = table.item[of_person]
-    order = np.argsort(item, kind="stable")
-    n = np.bincount(item, minlength=len(table.items))
-    rank = np.empty(len(item), dtype=np.int64)
-    rank[order] = np.arange(len(item)) - (np.cumsum(n) - n)[item[order]]
-    in_pilot = np.array([name in pilot for name in table.items], dtype=np.bool_)
-    fair = np.zeros(len(table), dtype=np.bool_)
-    fair[of_person] = in_pilot[item] | (rank < least)
-    return fair
 
 
 def draw_order(items: Iterable[str], seed: int) -> list[str]:
@@ -446,13 +425,6 @@ def _count_models(answers: EffortAnswers) -> Counts:
     return MachineVotes(answers.table, answers.is_machine).count_models()
 
 
-def measure_label_gain(posterior: Floats, errors: Floats) -> Floats:
-    """The information in bits that one more person is expected to give about each item's label."""
-    expected = posterior @ errors.T
-    noise = posterior @ entropy(errors.T)
-    return np.maximum(0.0, entropy(expected) - noise)
-
-
 def leads_votes(persons: Table, label: NDArray[np.int64]) -> Flags:
     """Whether a label of each item has more votes of persons than every other label."""
     counts = persons.counts()
@@ -461,10 +433,3 @@ def leads_votes(persons: Table, label: NDArray[np.int64]) -> Flags:
     others = counts.copy()
     others[places, label] = -1
     return np.asarray(own > others.max(axis=1, initial=-1))
-
-
-def find_settled(persons: Table, most: int) -> Flags:
-    """Items whose label with the most votes stays ahead whatever the persons answer who may still come."""
-    counts = np.sort(persons.counts(), axis=1)
-    ahead = counts[:, -1] - (counts[:, -2] if counts.shape[1] > 1 else 0)
-    return np.asarray(ahead > most - persons.per_item())

@@ -6,9 +6,6 @@ turned out to predict. Copies of a model are averaged before models are.
 
     v_i   = (NU v + SS_i) / (NU + n - 1)                            v: the variance within items, SS_i: squares around the item's mean
     mu_i  ~ Normal(m_i, s2_i),  1/s2_i = 1/tau2 + n/v_i,  m_i = s2_i (expected_i/tau2 + n mean_i/v_i)
-    full  = (n mean_i + (most - n) m_i) / most,  var = ((most - n)/most)^2 s2_i + (most - n) v_i / most^2
-
-`full` is the mean that `most` persons are expected to have, of whom n answered. One more answer gives 1/2 log2(1 + s2_i/v_i) bits about mu_i.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ import numpy as np
 
 from nikawa.aggregation.table import Floats, Table
 from nikawa.aggregation.weighing import Flags, MachineVotes
-from nikawa.stats.distributions import t_quantile
 
 SHARED_DEGREES = 4.0
 """Answers by which the variance within an item leans on that of all items."""
@@ -67,25 +63,6 @@ class ScaleModel:
         rest = y - y0 - slope * (x - x0)
         unexplained = _find_variance(rest, weights, within, expected)
         return cls(float(within), between, y0, slope, x0, unexplained)
-
-    def assess(self, table: Table, is_machine: Flags, most: int) -> tuple[Floats, Floats, Floats]:
-        """The expected mean of `most` persons, half the width of its 95% interval, and the gain in bits."""
-        n, means, squares = _describe(table.select(~is_machine[table.worker]))
-        expected = np.full(len(n), self.mean)
-        spread = np.full(len(n), self.between)
-        if self.unexplained is not None:
-            guess = self.predict(table, is_machine)
-            told = ~np.isnan(guess)
-            expected[told] = guess[told]
-            spread[told] = self.unexplained
-        own, freedom = self._own_variance(n, squares)
-        precision = 1 / spread + n / own
-        centre = (expected / spread + n * means / own) / precision
-        rest = np.maximum(0, most - n) / most
-        full = (1 - rest) * means + rest * centre
-        variance = rest**2 / precision + rest * own / most
-        quantiles = np.array([t_quantile(0.975, float(value)) for value in freedom.tolist()])
-        return full, quantiles * np.sqrt(variance), 0.5 * np.log2(1 + 1 / (precision * own))
 
     def predict(self, table: Table, is_machine: Flags) -> Floats:
         """What the machines let expect of each item's mean; NaN where none answered, or where they tell nothing."""

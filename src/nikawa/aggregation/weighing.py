@@ -79,7 +79,7 @@ class WorkerModel:
                 logs[code] = np.log(self.errors.get(worker, self.persons_errors))
         persons = table.select(~is_machine[table.worker])
         sums = JudgementSums(persons)
-        joint = _person_evidence(sums, logs) + np.log(self.prior)[:, None]
+        joint = sum_evidence(sums, logs) + np.log(self.prior)[:, None]
         alone = normalise_joint(joint.copy())[0].T
         if not is_machine.any():
             return alone, alone
@@ -138,22 +138,16 @@ class MachineVotes:
         return np.bincount(pairs // max(1, len(self.models)), minlength=self._items)
 
 
-def fit_workers(
-    table: Table, is_machine: Flags | None = None, learn: Flags | None = None
-) -> WorkerModel:
+def fit_workers(table: Table, is_machine: Flags | None = None) -> WorkerModel:
     """Estimate the errors of persons and machines from the judgements of a question.
 
-    `is_machine` has one flag for each worker of the table; without it all are persons. `learn` has one flag for each judgement: the
-    errors of persons are learnt from these alone. It is needed where an item got more answers because its first ones differed:
-    persons err more on such items than on others.
+    `is_machine` has one flag for each worker of the table; without it all are persons.
     """
     if is_machine is None:
         is_machine = np.zeros(len(table.workers), dtype=np.bool_)
     of_person = ~is_machine[table.worker]
     persons = table.select(of_person)
-    prior, shared, errors = _fit_persons(
-        persons if learn is None else table.select(of_person & learn)
-    )
+    prior, shared, errors = _fit_persons(persons)
     known = {
         worker: errors[code] for code, worker in enumerate(table.workers) if not is_machine[code]
     }
@@ -172,11 +166,11 @@ def fit_workers(
         missed = 1 - (alone * shares).sum(axis=1)
         wrong.append(np.where(silent | ~answered, np.nan, missed))
     return WorkerModel(
-        table.categories, prior, shared, known, machine_errors, _correlate_errors(wrong)
+        table.categories, prior, shared, known, machine_errors, correlate_errors(wrong)
     )
 
 
-def _expected_errors(width: int) -> Floats:
+def expect_errors(width: int) -> Floats:
     """Counts that stand for what is expected before any judgement is seen: answers by true labels."""
     if width == 1:
         return np.full((1, 1), EXPECTED_ANSWERS)
@@ -185,7 +179,7 @@ def _expected_errors(width: int) -> Floats:
     return counts * EXPECTED_ANSWERS
 
 
-def _person_evidence(sums: JudgementSums, logs: Floats) -> Floats:
+def sum_evidence(sums: JudgementSums, logs: Floats) -> Floats:
     """Labels by items: the sum over an item's answers of their log probabilities."""
     flat = logs.reshape(-1, sums.width)
     columns = (np.ascontiguousarray(flat[:, label]) for label in range(sums.width))
@@ -199,7 +193,7 @@ def _fit_persons(persons: Table) -> tuple[Floats, Floats, Floats]:
     compared = persons.select((n > 1)[persons.item])
     told = JudgementSums(compared)
     sums = JudgementSums(persons)
-    expected = _expected_errors(width)
+    expected = expect_errors(width)
     posterior = (persons.counts().T + 1.0 / width) / (n + 1.0)
     shape = (len(persons.workers), width, width)
     for _ in range(MAX_ITERATIONS):
@@ -211,7 +205,7 @@ def _fit_persons(persons: Table) -> tuple[Floats, Floats, Floats]:
         errors /= errors.sum(axis=1, keepdims=True)
         prior = posterior[:, n > 0].sum(axis=1) + 1.0
         prior /= prior.sum()
-        joint = _person_evidence(sums, np.log(errors)) + np.log(prior)[:, None]
+        joint = sum_evidence(sums, np.log(errors)) + np.log(prior)[:, None]
         before, (posterior, _) = posterior, normalise_joint(joint)
         if not posterior.size or float(np.abs(posterior - before).max()) < LEAST_CHANGE:
             break
@@ -222,7 +216,7 @@ def _fit_machine(alone: Floats, shares: Floats) -> Floats:
     """A model's errors: answers by true labels, with the posterior of the persons held fixed."""
     answered = shares.sum(axis=1) > 0
     alone, shares = alone[answered], shares[answered]
-    expected = _expected_errors(alone.shape[1])
+    expected = expect_errors(alone.shape[1])
     errors: Floats = expected / expected.sum(axis=0, keepdims=True)
     for _ in range(MAX_ITERATIONS):
         joint = alone * np.exp(shares @ np.log(errors))
@@ -234,7 +228,7 @@ def _fit_machine(alone: Floats, shares: Floats) -> Floats:
     return errors
 
 
-def _correlate_errors(wrong: Sequence[Floats]) -> float:
+def correlate_errors(wrong: Sequence[Floats]) -> float:
     """The mean correlation of the errors of two models, over the pairs of models; 1 where it cannot be measured."""
     total, weight = 0.0, 0
     for place, first in enumerate(wrong):

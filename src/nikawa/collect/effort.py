@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from nikawa.aggregation.effort import EffortRule, plan_next
-from nikawa.collect.form import Form
+from nikawa.collect.form import Form, Offer
 from nikawa.collect.project import SETTINGS, Project
 from nikawa.collect.store import ANSWERS, BY_MACHINE, IS_COUNTED
 from nikawa.errors import BadInput, NikawaError
@@ -70,8 +70,8 @@ def find_rule(project: Project) -> EffortRule | None:
         raise BadInput(what, file=file, cure="remove [effort]: each item gets workers_per_item")
     try:
         return EffortRule(
-            sure=effort.sure,
-            width=effort.width,
+            same=effort.same,
+            tolerance=effort.tolerance,
             least=effort.least,
             most=effort.most,
             budget=effort.budget or None,
@@ -86,11 +86,21 @@ def find_rule(project: Project) -> EffortRule | None:
 
 def is_closed(form: Form, options: Any) -> bool:
     """Whether the main question of a form is answered by one label or number."""
-    if form.offers is None or form.sample is None:
-        return False
-    example = Example(id="sample", inputs=dict(form.sample.inputs))
-    offer = form.offers(example, options).get(form.main_question(options))
+    offer = _offer_sample(form, options)
     return offer is not None and not offer.is_ranking
+
+
+def list_answers(project: Project) -> tuple[Any, ...]:
+    """The answers that the form offers: a label that no one has given yet may still win."""
+    offer = _offer_sample(project.form, project.options)
+    return () if offer is None else offer.values
+
+
+def _offer_sample(form: Form, options: Any) -> Offer | None:
+    if form.offers is None or form.sample is None:
+        return None
+    example = Example(id="sample", inputs=dict(form.sample.inputs))
+    return form.offers(example, options).get(form.main_question(options))
 
 
 def is_scale(project: Project) -> bool:
@@ -110,7 +120,7 @@ def read_plan(db: Connection, project: Project, rule: EffortRule) -> StoredPlan:
             pending[ref] = int(leased)
     question = project.form.main_question(project.options)
     judgements = read_main_answers(db, project, question, machines=rule.machines)
-    labels = () if is_scale(project) else tuple(getattr(project.options, "labels", ()))
+    labels = list_answers(project)
     plan = plan_next(judgements, ids, rule, question=question, labels=labels, pending=pending)
     sure = sum(count for reason, count in plan.reasons.items() if reason in ("sure", "settled"))
     summary = {

@@ -66,14 +66,14 @@ class Prelabels(SettingsTable, frozen=True):
 class Effort(SettingsTable, frozen=True):
     """Ask the next person only where the answer is not yet sure, instead of `workers_per_item` persons everywhere."""
 
-    most: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    most: Annotated[int, Meta(ge=0, le=100)] = 0
     """Workers that no item gets more of; 0: each item gets `workers_per_item`, whatever they answer."""
-    least: Annotated[int, Meta(ge=0, le=10_000)] = 2
+    least: Annotated[int, Meta(ge=0, le=100)] = 2
     """Workers that every item gets, however sure its answer is."""
-    sure: Annotated[float, Meta(gt=0, lt=1)] = 0.95
-    """Of labels: the probability of the leading label from which an item has enough answers."""
-    width: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
-    """Of a scale: the width of the 95% interval at which an item has enough answers."""
+    same: Annotated[float, Meta(gt=0, lt=1)] = 0.99
+    """The share of the items whose gold is to be the one that `most` workers would make."""
+    tolerance: Annotated[float, Meta(ge=0, le=1e6)] = 0.5
+    """Of a scale: how far from the mean of `most` workers the mean may be to count as the same gold."""
     budget: Count = 0
     """Answers to main items that may be bought in all; 0: no limit."""
     pilot: Count = 0
