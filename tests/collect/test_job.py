@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from nikawa.cli.terminal.app import build
 from nikawa.collect.adjudication import add_decision
 from nikawa.collect.export import ExportOptions, export
-from nikawa.collect.form import forms
+from nikawa.collect.form import find_form, forms
 from nikawa.collect.items import import_judgements, open_synced
 from nikawa.collect.job import (
     ServeOptions,
@@ -633,3 +633,19 @@ def test_names_that_are_none(project: Path, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_bytes("花子".encode("shift_jis"))
     with pytest.raises(BadInput, match="is not UTF-8"):
         run("collect", "links", project, "--from", tmp_path / "names.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"), [("relation", True), ("span-tagging", False), ("choice", False)]
+)
+def test_only_forms_with_entities_offer_a_wrong_boundary(
+    name: str, offered: bool, tmp_path: Path
+) -> None:
+    form = find_form(name)
+    assert form.sample is not None
+    write_records(tmp_path / "i.jsonl", [Example(id="1", inputs=dict(form.sample.inputs))])
+    options = dict(form.sample.settings)
+    create(tmp_path / "p", str(tmp_path / "i.jsonl"), NewProject(name, options=options))
+    codes = open_project(tmp_path / "p").settings.reports.codes
+    assert ("boundary" in codes) is offered
+    assert codes[-1] == "other"

@@ -65,7 +65,7 @@ REPORTED = {
     ("klue-sts", "similarity"): ("broken",),
     ("klue-nli", "hypotheses"): ("bias", "undecidable"),
     ("klue-ner", "tagging"): ("broken",),
-    ("klue-re", "relations"): ("personal", "broken"),
+    ("klue-re", "relations"): ("personal", "boundary"),
     ("klue-mrc", "written"): ("hate",),
     ("reading-ja", "written"): ("bias",),
     ("klue-dp", "trees"): ("broken",),

@@ -17,7 +17,7 @@ from nikawa.io.settings import find_line, setting_names
 from nikawa.records import Example, Record
 from nikawa.registry import Registry, collect_plugins
 
-REPORTS = ("personal", "hate", "bias", "undecidable", "broken", "other")
+REPORTS = ("personal", "hate", "bias", "undecidable", "broken", "boundary", "other")
 """Reasons for which a worker can report an item; the message of each is `report_CODE`."""
 MAX_ID_BYTES = 2000
 """Of an id or group; an index of PostgreSQL holds little more."""
@@ -204,6 +204,8 @@ class Form:
     """The first guideline of a new project, Markdown by language."""
     guided: Callable[[Options], Mapping[str, str]] | None = None
     """The same by settings, where it depends on them."""
+    reports: tuple[str, ...] = ()
+    """Reasons of report that it offers in addition to those that every form has."""
     sets: Mapping[str, Any] = field(default_factory=dict)
     """Settings of a new project that differ from the defaults."""
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

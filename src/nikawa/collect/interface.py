@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from nikawa.collect.settings import ReportCode
 from nikawa.serve.login import CSRF_FIELD, SESSION_COOKIE
 
 Text = Annotated[str, Meta(max_length=100_000)]
@@ -55,7 +56,7 @@ class ReportBody(Body, frozen=True):
 
     lease: Key
     key: Key
-    code: Literal["personal", "hate", "bias", "undecidable", "broken", "other"]
+    code: ReportCode
     """One of `form.REPORTS`."""
     comment: Text = ""
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from nikawa.collect.dashboard import overview
+from nikawa.collect.form import REPORTS, find_form
 from nikawa.collect.forms._base import format_guideline, make_guideline
 from nikawa.collect.items import key_draws, open_synced
 from nikawa.collect.project import KINDS, Project, create_project, open_project
@@ -23,7 +24,14 @@ from nikawa.collect.pseudonyms import (
     read_key,
     write_key,
 )
-from nikawa.collect.settings import Assign, Language, ReportCode, Reports, Settings
+from nikawa.collect.settings import (
+    COMMON_REPORTS,
+    Assign,
+    Language,
+    ReportCode,
+    Reports,
+    Settings,
+)
 from nikawa.collect.sources import (
     DEFAULT_WORKERS,
     NewProject,
@@ -90,7 +98,9 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
     """
     new, sources = complete_settings(new, examples, read_sources(examples, data))
     workers = new.workers or DEFAULT_WORKERS
-    reports = Reports()
+    more = find_form(new.form).reports
+    codes = (code for code in REPORTS if code in (*COMMON_REPORTS, *more))
+    reports = Reports(codes=cast(tuple[ReportCode, ...], tuple(codes))) if more else Reports()
     if new.reports:
         reports = Reports(codes=cast(tuple[ReportCode, ...], new.reports), counted=True)
     settings = Settings(

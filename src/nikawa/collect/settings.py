@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -13,8 +13,17 @@ from nikawa.errors import BadInput
 from nikawa.io.settings import SettingsTable, format_toml_value, read_settings_file
 
 Language = Literal["ja", "ko", "en"]
-ReportCode = Literal["personal", "hate", "bias", "undecidable", "broken", "other"]
+ReportCode = Literal["personal", "hate", "bias", "undecidable", "broken", "boundary", "other"]
 """Why a worker reports an item."""
+COMMON_REPORTS: tuple[ReportCode, ...] = (
+    "personal",
+    "hate",
+    "bias",
+    "undecidable",
+    "broken",
+    "other",
+)
+"""Those that every form offers."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Amount = Annotated[float, Meta(ge=0, le=1e9)]
@@ -138,7 +147,7 @@ class Limits(SettingsTable, frozen=True):
 class Reports(SettingsTable, frozen=True):
     """What happens to an item that a worker reports."""
 
-    codes: tuple[ReportCode, ...] = get_args(ReportCode)
+    codes: tuple[ReportCode, ...] = COMMON_REPORTS
     """The reasons that the page offers, in this order."""
     counted: bool = False
     """Whether a report is the worker's answer: no other worker is asked instead, and the item is not set aside. So it is

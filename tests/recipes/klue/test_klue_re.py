@@ -90,7 +90,7 @@ def relations(item: Example) -> list[str]:
     odd = {
         "s1": ["per:employee_of", "no_relation", "per:colleagues"],
         "s2": ["per:employee_of", "per:employee_of", "personal"],
-        "s3": ["per:employee_of", "broken", "per:employee_of"],
+        "s3": ["per:employee_of", "boundary", "per:employee_of"],
         "s4": ["bias", "per:employee_of", "per:employee_of"],
     }
     return odd.get(str(item.group), ["per:employee_of", "per:employee_of", "no_relation"])

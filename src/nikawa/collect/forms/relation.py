@@ -168,6 +168,7 @@ FORM = Form(
     settings=Relation,
     view=view,
     offers=offer_labels,
+    reports=("boundary",),
     words={
         "ja": {
             "prompt": "「{subject}」から見た「{object}」の関係を選んでください。",
@@ -205,19 +206,19 @@ FORM = Form(
             "ハイライトされた二つの固有表現の関係を、この文に書かれている内容だけから判断して選んでください。ご自身の知識は使わないでください。",
             "過去の関係ではなく、文が述べている時点での関係を選んでください。以前の勤め先は「勤め先・所属」に含めません。",
             "最初に表示される候補にない場合は、すべての関係から選んでください。",
-            "ハイライトの範囲が間違っている場合は、報告してください。",
+            "ハイライトの範囲が間違っている場合は、「範囲が間違っている」を選んで報告してください。",
         ),
         ko=(
             "표시된 두 개체의 관계를 이 문장에 쓰인 내용만으로 골라 주세요. 알고 있는 지식은 사용하지 마세요.",
             "과거의 관계가 아니라 문장이 말하는 시점의 관계를 골라 주세요. 예전 근무처는 ‘근무처·소속’에 해당하지 않습니다.",
             "처음에 표시되는 후보에 없으면 모든 관계에서 골라 주세요.",
-            "표시된 범위가 잘못되었으면 신고해 주세요.",
+            "표시된 범위가 잘못되었으면 ‘범위가 잘못됨’으로 신고해 주세요.",
         ),
         en=(
             "Choose the relation of the two marked entities from this sentence alone. Do not use other knowledge.",
             "Answer for the time that the sentence describes. A former employer does not count as “works for”.",
             "If the relation is not among the first candidates, choose from all relations.",
-            "Report an item if its marks are in the wrong place.",
+            "If a mark is too long, too short or in the wrong place, report the item with “Wrong entity boundary”.",
         ),
     ),
     sample=Sample(

@@ -227,8 +227,8 @@ def mark_entities(text: str, subject: Span, object_: Span) -> dict[str, Any]:
 
 PAIRS = ("knowledge", "uniform")
 ASKED = ("relations", "relations-again")
-MISPLACED = "broken"
-"""The report of entities whose boundaries are wrong."""
+MISPLACED = "boundary"
+"""The report of entities whose boundaries are wrong; answers of earlier versions say `broken`, which counts alike."""
 
 
 class KlueRe(Reviewed, kw_only=True):
@@ -416,7 +416,7 @@ def show_marks(pair: Example) -> dict[str, Any]:
 
 
 MARK_NAMES = {"subject": "주체", "object": "대상"}
-PAGE_NAMES = {**MARK_NAMES, "report_broken": "표시된 범위가 잘못됨"}
+PAGE_NAMES = {**MARK_NAMES, "report_boundary": "표시된 범위가 잘못됨"}
 """The names that workers see for the two entities, and for the report of wrong boundaries."""
 
 
@@ -431,7 +431,7 @@ def ask_for_relation(
     """Ask for the relation of the pairs of some sets."""
     prompt = (
         "문장에 쓰인 내용만으로 subj와 obj의 현재 관계를 고르세요. 먼저 candidates에서 찾고, 없으면 모든 관계에서 고르세요. "
-        "개체의 범위가 잘못되었으면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
+        "개체의 범위가 잘못되었으면 boundary, 읽을 수 없으면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
     )
     return Ask(
         name,
@@ -445,7 +445,7 @@ def ask_for_relation(
         names=PAGE_NAMES,
         show=show_pair,
         labels=LABELS,
-        reports=(*ETHICS, MISPLACED),
+        reports=(*ETHICS, "broken", MISPLACED),
         apart=apart,
         simulate=simulate,
     )
@@ -520,7 +520,7 @@ RECIPE = Recipe(
             ),
             names={**MARK_NAMES, "report_broken": "표시할 수 없음"},
             show=show_marks,
-            reports=(*ETHICS, MISPLACED),
+            reports=(*ETHICS, "broken"),
             simulate=simulate_boundaries,
         ),
         Stage(

@@ -20,7 +20,7 @@ from nikawa.records import Example, Judgement
 
 ETHICS = ("personal", "hate", "bias")
 """Reports that every task of the benchmark asks workers for."""
-REPORTS = (*ETHICS, "undecidable", "broken")
+REPORTS = (*ETHICS, "undecidable", "broken", "boundary")
 """All words of reports; the annotation pages use the same."""
 KEEP, DISCARD = "keep", "discard"
 
@@ -89,6 +89,7 @@ REPORT_NAMES = {
     "bias": "편견이 있음",
     "undecidable": "판단할 수 없음",
     "broken": "글을 읽을 수 없음(글자 깨짐 등)",
+    "boundary": "표시된 범위가 잘못됨",
 }
 """The text that reviewers see for each kind of report."""
 
