@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_commands_run(nikawa: Nikawa, folder: Path, server: Any) -> None:
     """In their order, as a reader types them: the server and the model are those of the test."""
     pytest.importorskip("llguidance")
-    server.model = lambda asked: json.dumps({"label": "A"})
+    server.brain = lambda asked: json.dumps({"label": "A"})
     model = save_checkpoint(folder / "tiny", "qwen", CHAT_TEMPLATE)
     made = nikawa(
         "collect", "new", "my-project", "--examples", "texts.jsonl", "--form", "choice",

@@ -150,8 +150,6 @@ def export(
         if answers is not None:
             refuse_existing(remarks_file(out), options.overwrite)
             judgements = answers
-        if out.name.endswith(".tsv") or form not in (None, "records", "label-studio", "doccano"):
-            judgements = _guard_cells(judgements)
         examples = None
         if form in ("label-studio", "doccano"):
             examples = {example.id: example for example in read_examples(project.folder / EXAMPLES)}
@@ -384,18 +382,6 @@ def read_decisions(db: Connection, project: Project, names: _Names | None) -> It
                 kind=kind,
                 comment=reason if names is None else names.hide_in(reason),
             )
-
-
-def _guard_cells(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
-    """Judgements whose texts no spreadsheet takes for a formula."""
-    for judgement in judgements:
-        yield msgspec.structs.replace(
-            judgement,
-            example=guard_cell(judgement.example),
-            worker=guard_cell(judgement.worker),
-            answer=guard_cell(judgement.answer),
-            comment=guard_cell(judgement.comment),
-        )
 
 
 def list_columns(db: Connection) -> tuple[str, ...]:

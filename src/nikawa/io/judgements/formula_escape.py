@@ -35,6 +35,18 @@ def unguard_cell(value: Any) -> Any:
     return value[1:] if is_guarded else value
 
 
+def guard_judgements(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+    """Judgements whose texts no spreadsheet takes for a formula."""
+    for judgement in judgements:
+        yield msgspec.structs.replace(
+            judgement,
+            example=guard_cell(judgement.example),
+            worker=guard_cell(judgement.worker),
+            answer=guard_cell(judgement.answer),
+            comment=guard_cell(judgement.comment),
+        )
+
+
 def unguard_judgements(rows: Iterable[tuple[int, Judgement]]) -> Iterator[tuple[int, Judgement]]:
     """Judgements of a sheet as they were before it was made harmless."""
     for place, row in rows:

@@ -30,7 +30,7 @@ from nikawa.io.judgements.documented import (
     read_prodigy,
     refuse_prolific,
 )
-from nikawa.io.judgements.formula_escape import unguard_judgements
+from nikawa.io.judgements.formula_escape import guard_judgements, unguard_judgements
 from nikawa.io.judgements.label_studio import (
     COLUMNS,
     read_label_studio,
@@ -310,6 +310,8 @@ def write_judgements(
 
     `texts` names the questions whose answers people write, for Label Studio's text areas.
     """
+    if ".tsv" in path.name or form in DIALECTS:
+        judgements = guard_judgements(judgements)
     if form in (None, "records"):
         return write_records(path, judgements, overwrite=overwrite)
     if form == "label-studio":
