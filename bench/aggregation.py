@@ -1,7 +1,7 @@
 """Majority vote and Dawid-Skene over 1,000,000 labels against crowd-kit, and the memory at 10,000,000; one run.
 
 crowd-kit needs pandas and transformers, which Nikawa does not depend on: install it in a separate environment and name
-its Python in NIKAWA_CROWDKIT (`pip install --no-deps crowd-kit && pip install pandas scikit-learn nltk tqdm attrs` will
+its Python in NIKAWA_BENCH_CROWDKIT (`pip install --no-deps crowd-kit && pip install pandas scikit-learn nltk tqdm attrs` will
 do). Both get the same columns: items and workers as integers, labels as strings; ours includes building the table.
 """
 
@@ -83,7 +83,7 @@ print(json.dumps(results))
 
 def peer(columns: tuple[Any, Any, Any], folder: Path) -> dict[str, list[float]] | None:
     """crowd-kit's seconds and iterations, its labels in files; None if it is not installed."""
-    python = os.environ.get("NIKAWA_CROWDKIT")
+    python = os.environ.get("NIKAWA_BENCH_CROWDKIT")
     if not python:
         return None
     np.savez(folder / "given.npz", item=columns[0], worker=columns[1], answer=columns[2])
@@ -117,7 +117,7 @@ def main() -> None:
         folder = Path(name)
         theirs = peer(columns, folder)
         if theirs is None:
-            print("crowd-kit is not installed: set NIKAWA_CROWDKIT to a Python that has it")
+            print("crowd-kit is not installed: set NIKAWA_BENCH_CROWDKIT to a Python that has it")
         for rule in ("majority", "dawid-skene", "mace"):
             wall, cpu, found = timed(partial(aggregate_columns, item, worker, labels, rule))
             print(f"{rule:<14}{wall:>8.3f} s wall{cpu:>8.3f} s CPU  ({len(item):,} labels)")

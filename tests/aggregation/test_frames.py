@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 import math
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,76 @@ def test_a_level_and_a_measure_that_do_not_fit() -> None:
             fleiss_kappa(data, counts=counts)
     with pytest.raises(BadInput, match="no item with two answers"):
         fleiss_kappa(counts=[[1, 0]])
+
+
+LETTERS = "abcde"
+
+
+def long_rows(count: int, *, shuffled: bool) -> list[dict[str, Any]]:
+    """Rows enough for columns to be coded by pyarrow: two questions, blanks, a model, and labels typed in two ways."""
+    draw = np.random.default_rng(count)
+    rows = [
+        {
+            "example": f"項目{number // 3}",
+            "worker": "model:gemma#1" if number % 17 == 5 else f"w{number % 3}",
+            "question": "label" if number % 11 else "comment",
+            "answer": None if number % 13 == 4 else draw.choice(["긍정", "\u1100\u1173", "no"]),
+        }
+        for number in range(count)
+    ]
+    return [rows[place] for place in draw.permutation(count)] if shuffled else rows
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["item by item", "shuffled"])
+def test_a_frame_gives_the_table_of_its_rows_in_the_same_order(shuffled: bool) -> None:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    rows = [row for row in long_rows(60_000, shuffled=shuffled) if row["answer"] is not None]
+    kept = [
+        row for row in rows if row["question"] == "label" and not row["worker"].startswith("model")
+    ]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    frames = {
+        "texts": pandas.DataFrame(columns),
+        "objects": pandas.DataFrame(columns).astype(object),
+        "arrow": pyarrow.table(columns),
+        "mapping": columns,
+        "rows": rows,
+        "judgements": [Judgement(**row) for row in rows],
+    }
+    names = dict.fromkeys(row["example"] for row in kept)
+    for kind, data in frames.items():
+        table = make_table(data, question="label")
+        assert list(table.items) == list(names), kind
+        assert list(table.workers) == list(dict.fromkeys(row["worker"] for row in kept)), kind
+        assert table.categories == ("no", "그", "긍정"), kind
+        answers = [
+            (table.items[item], table.workers[worker], table.categories[answer])
+            for item, worker, answer in zip(table.item, table.worker, table.answer, strict=True)
+        ]
+        assert answers == [
+            (row["example"], row["worker"], unicodedata.normalize("NFC", row["answer"]))
+            for row in kept
+        ], kind
+
+
+def test_blanks_of_long_frames_are_counted_as_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(long_rows(3000, shuffled=False))
+    table = make_table(frame, question="label")
+    asked = frame[(frame["question"] == "label") & ~frame["worker"].str.startswith("model")]
+    assert table.missing == int(asked["answer"].isna().sum()) > 0
+    assert len(table) == len(asked) - table.missing
+    frame.loc[7, "example"] = None
+    with pytest.raises(BadInput, match="the column 'example' has empty values"):
+        make_table(frame, question="label")
+
+
+def test_texts_that_arrow_cannot_hold_are_counted_as_python_does() -> None:
+    pytest.importorskip("pyarrow")
+    rows = [(f"i{number // 2}", f"w{number % 2}", "\ud800") for number in range(4000)]
+    rows[17] = ("i8", "w1", "no")
+    table = make_table(rows)
+    assert table.categories == ("no", "\ud800")
+    mixed = [(item, worker, number) for number, (item, worker, _) in enumerate(rows)]
+    assert len(make_table([*mixed, ("last", "w0", "text")]).categories) == 4001

@@ -10,22 +10,30 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nikawa.aggregation.judgements import build_table, open_source
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.structures import find_kind
-from nikawa.aggregation.table import Column, Table, no_judgements
+from nikawa.aggregation.table import (
+    CodedColumn,
+    Column,
+    Table,
+    TextNames,
+    code_texts,
+    no_judgements,
+)
 from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.judgements import JudgementOptions
 from nikawa.io.judgements.crowd import recognise_columns
-from nikawa.io.judgements.remarks import REPORT, is_remark
+from nikawa.io.judgements.remarks import REPORT, is_remark, is_reserved
 from nikawa.records import DECISION_KINDS, Judgement, is_person, name_kind
 
 OWN_NAMES = ("example", "worker", "answer")
@@ -39,12 +47,12 @@ CURE = "name the columns example, worker and answer, or task, worker and label"
 class Columns:
     """Item, worker and answer of each judgement side by side, with what their columns are called."""
 
-    items: Column
-    workers: Column
-    answers: Column
-    questions: Column | None = None
+    items: Column | CodedColumn
+    workers: Column | CodedColumn
+    answers: Column | CodedColumn
+    questions: Column | CodedColumn | None = None
     """The question of each judgement, where the data says it."""
-    kinds: Column | None = None
+    kinds: Column | CodedColumn | None = None
     """The kind of each judgement, where the data says it: decisions and reports are no answers."""
     names: tuple[str, str, str] = OWN_NAMES
 
@@ -97,23 +105,47 @@ def read_columns(data: Any) -> Columns:
     rows = list(data)
     if not rows:
         raise no_judgements()
-    if all(isinstance(row, Judgement) for row in rows):
-        answers = [row for row in rows if is_person(row) and not is_remark(row)]
-        return Columns(
-            items=[row.example for row in answers],
-            workers=[row.worker for row in answers],
-            answers=[row.answer for row in answers],
-            questions=[row.question for row in answers],
-        )
-    if all(isinstance(row, Mapping) for row in rows):
+    types = set(map(type, rows))
+    if all(issubclass(kind, Judgement) for kind in types):
+        return _columns_of_judgements(rows)
+    if all(issubclass(kind, Mapping) for kind in types):
         headings = list(dict.fromkeys(chain.from_iterable(rows)))
         return _pick_columns(headings, lambda name: _values([row.get(name) for row in rows]))
-    for number, row in enumerate(rows):
-        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 3:
-            what = f"row {number} is no (item, worker, answer): {row!r:.80}"
-            raise BadInput(what, cure="pass tuples of three, mappings, or a DataFrame")
-    first, second, third = zip(*rows, strict=True)
-    return Columns(first, second, _values(third))
+    if types != {tuple} or set(map(len, rows)) != {3}:
+        for number, row in enumerate(rows):
+            if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 3:
+                what = f"row {number} is no (item, worker, answer): {row!r:.80}"
+                raise BadInput(what, cure="pass tuples of three, mappings, or a DataFrame")
+    return Columns(
+        items=[row[0] for row in rows],
+        workers=[row[1] for row in rows],
+        answers=_values([row[2] for row in rows]),
+    )
+
+
+def _columns_of_judgements(rows: list[Judgement]) -> Columns:
+    """The columns of the answers that persons gave."""
+    workers = CodedColumn.of([row.worker for row in rows])
+    are_answers = {row.kind for row in rows} == {"person"} and not any(
+        is_reserved(name) for name in workers.names
+    )
+    if not are_answers:
+        rows = [row for row in rows if is_person(row) and not is_remark(row)]
+        workers = CodedColumn.of([row.worker for row in rows])
+    return Columns(
+        items=[row.example for row in rows],
+        workers=workers,
+        answers=[row.answer for row in rows],
+        questions=_code_questions(rows),
+    )
+
+
+def _code_questions(rows: list[Judgement]) -> Column | CodedColumn:
+    """The column of questions, which is mostly one."""
+    names = {row.question for row in rows}
+    if len(names) == 1:
+        return CodedColumn(np.zeros(len(rows), dtype=np.int32), list(names))
+    return [row.question for row in rows]
 
 
 def _pick_columns(headings: Sequence[str], column: Any) -> Columns:
@@ -137,8 +169,10 @@ def _pick_columns(headings: Sequence[str], column: Any) -> Columns:
     )
 
 
-def _values(column: Any) -> Column:
-    """A column as an array or list of Python's own values; null for each kind of blank."""
+def _values(column: Any) -> Column | CodedColumn:
+    """A column as an array or list of Python's own values; null for each kind of blank. Texts of a frame come coded."""
+    if hasattr(column, "__arrow_c_stream__") and (texts := code_texts(column)) is not None:
+        return texts
     if hasattr(column, "to_pylist"):
         return list(column.to_pylist())
     if hasattr(column, "isna"):  # pandas, whose NA is equal to nothing
@@ -152,7 +186,10 @@ def _values(column: Any) -> Column:
         return list(column.to_list())
     if isinstance(column, np.ndarray):
         return column
-    return [value.item() if isinstance(value, np.generic) else value for value in column]
+    values = list(column)
+    if not any(issubclass(kind, np.generic) for kind in set(map(type, values))):
+        return values
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def _columns_of_matrix(matrix: Any) -> Columns:
@@ -166,60 +203,72 @@ def _columns_of_matrix(matrix: Any) -> Columns:
 
 def _table_of_columns(columns: Columns, question: str | None) -> Table:
     """The table of the judgements that answer one question."""
-    items, workers, answers = (
-        column.tolist() if isinstance(column, np.ndarray) else list(column)
-        for column in (columns.items, columns.workers, columns.answers)
-    )
-    if not len(items) == len(workers) == len(answers):
-        what = f"there are {len(items)} items, {len(workers)} workers and {len(answers)} answers"
+    sizes = [len(column) for column in (columns.items, columns.workers, columns.answers)]
+    if len(set(sizes)) > 1:
+        what = "there are {} items, {} workers and {} answers".format(*sizes)
         raise BadInput(what, cure="give each judgement an item, a worker and an answer")
-    for name, values in zip(columns.names, (items, workers), strict=False):
-        if any(is_blank(value) for value in values):
+    items, workers = CodedColumn.of(columns.items), CodedColumn.of(columns.workers)
+    for name, column in zip(columns.names, (items, workers), strict=False):
+        if has_blank(column.names):
             raise BadInput(
                 f"the column {name!r} has empty values", cure="fill them, or drop these rows"
             )
-    asked = [True] * len(items)
+    asked = workers.where(lambda name: name_kind(str(name)) == "person")
     if columns.kinds is not None:
-        asked = [kind not in NOT_COUNTED for kind in columns.kinds]
-    asked = [
-        is_asked and name_kind(str(name)) == "person"
-        for is_asked, name in zip(asked, workers, strict=True)
-    ]
+        asked &= CodedColumn.of(columns.kinds).where(lambda kind: kind not in NOT_COUNTED)
     if columns.questions is not None:
-        names = dict.fromkeys(str(name) for name in columns.questions)
+        questions = CodedColumn.of(columns.questions)
+        names = dict.fromkeys(map(str, questions.names))
         if question is None and len(names) > 1:
             what = f"the judgements answer several questions: {list_names(names)}"
             raise BadInput(what, cure=f"pass one of them: question={next(iter(names))!r}")
         question = question or next(iter(names), None)
         if question not in names:
             raise unknown("question", str(question), names)
-        pairs = zip(asked, columns.questions, strict=True)
-        asked = [is_asked and str(name) == question for is_asked, name in pairs]
-    kept = [
-        place for place, is_asked in enumerate(asked) if is_asked and not is_blank(answers[place])
-    ]
-    if not kept:
+        asked &= questions.where(lambda name: str(name) == question)
+    answers, is_answered = _code_answers(columns.answers, asked)
+    if not len(answers):
         raise no_judgements()
-    table = Table.from_columns(
-        [items[place] for place in kept],
-        [workers[place] for place in kept],
-        _compose([answers[place] for place in kept]),
-        question or columns.names[2],
+    if not is_answered.all():
+        items, workers = items[is_answered], workers[is_answered]
+    missing = int(asked.sum()) - len(answers)
+    return Table.from_codes(items, workers, answers, question or columns.names[2], missing)
+
+
+def has_blank(values: Sequence[Any]) -> bool:
+    """Whether any value is missing. Values are mostly texts, whose type alone tells."""
+    if isinstance(values, TextNames):
+        return False
+    return not {str, int}.issuperset(map(type, values)) and any(map(is_blank, values))
+
+
+def _code_answers(
+    column: Column | CodedColumn, asked: NDArray[np.bool_]
+) -> tuple[CodedColumn, NDArray[np.bool_]]:
+    """The answers of the judgements that are `asked` for, coded, and where there is one.
+
+    Labels are in NFC, as files of judgements are read: 긍정 is one label however it was typed.
+    """
+    if asked.all():
+        answers = CodedColumn.of(column)
+    elif isinstance(column, CodedColumn | np.ndarray):
+        answers = CodedColumn.of(column[asked])
+    else:  # an answer to another question may be one that cannot be coded
+        answers = CodedColumn.of([column[place] for place in np.flatnonzero(asked).tolist()])
+    is_answered = asked.copy()
+    if has_blank(answers.names):
+        is_blank_answer = answers.where(is_blank)
+        is_answered[asked] = ~is_blank_answer
+        answers = answers[~is_blank_answer]
+    if all(not isinstance(name, str) or name.isascii() for name in answers.names):
+        return answers, is_answered
+    composed = (
+        unicodedata.normalize("NFC", name) if isinstance(name, str) else name
+        for name in answers.names
     )
-    return replace(table, missing=sum(asked) - len(kept))
+    return answers.rename(composed), is_answered
 
 
 def is_blank(value: Any) -> bool:
     """Whether a value is missing: null or NaN."""
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _compose(answers: list[Any]) -> list[Any]:
-    """Labels in NFC, as files of judgements are read: 긍정 is one label however it was typed."""
-    composed: dict[Any, Any] = {}
-    for answer in answers:
-        if isinstance(answer, str) and not answer.isascii() and answer not in composed:
-            composed[answer] = unicodedata.normalize("NFC", answer)
-    if not composed:
-        return answers
-    return [composed.get(each, each) if isinstance(each, str) else each for each in answers]

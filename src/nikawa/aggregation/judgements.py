@@ -38,7 +38,7 @@ from nikawa.io.json import encode_json
 from nikawa.io.judgements import JudgementOptions, Note, Notes, find_lines, open_judgements
 from nikawa.io.judgements.base import Reading
 from nikawa.io.pipes import input_path
-from nikawa.records import Dataset, Example, Judgement, find_answerer, reference
+from nikawa.records import Dataset, Example, Judgement, reference
 
 
 @dataclass
@@ -185,7 +185,7 @@ def keep_persons(
     """
     persons = 0
     for line, judgement in rows:
-        kind = find_answerer(judgement)
+        kind = judgement.kind  # the reading has set it, by the worker's name too
         if kind == "person":
             persons += 1
             if judgement.prelabel is not None:

@@ -8,12 +8,15 @@ codes of answers follow the sorted categories.
 from __future__ import annotations
 
 import math
+import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import islice
-from typing import Any
+from types import NoneType
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +37,12 @@ MAX_ANSWERS_SIDE_BY_SIDE = 16
 """Maximum number of answers per item for which repeats are found by direct comparison."""
 PEEKED_ENTRIES, MAX_OBJECTS = 4096, 8
 """Entries of a column that are looked at first, and the most objects there that are compared by address."""
+MIN_NAMES_HELD_BACK = 1 << 14
+"""Distinct texts of a column from which on they stay in Arrow until one is asked for."""
+MAX_SHARE_OF_RUNS = 0.5
+"""Share of the first texts that differ from the one before, above which each text is looked up, not each run of one."""
+MIN_TEXTS_FOR_ARROW = 1 << 10
+"""Shortest column of texts that pyarrow codes, where it is loaded."""
 ANSWER_KINDS = "an answer is a label, a number, or a list of spans as {start, end, label}"
 
 
@@ -88,17 +97,36 @@ class Table:
         """The judgements of one question; it may be left out where the records speak of one only."""
         builders = {} if question is None else {question: TableBuilder(question)}
         for chunk in chunks_of(judgements):
-            names = {j.question for j in chunk} if question is None else {question}
+            given = {judgement.question for judgement in chunk}
+            names = given if question is None else {question}
             if (
                 len(names | builders.keys()) > 1
             ):  # before any is counted: another one may hold what cannot be
                 raise several_questions(dict.fromkeys((*builders, *sorted(names))))
             for name in names:
                 builder = builders.setdefault(name, TableBuilder(name))
-                builder.add([judgement for judgement in chunk if judgement.question == name])
+                is_alone = given == {name}
+                builder.add(chunk if is_alone else [row for row in chunk if row.question == name])
         if not builders:
             raise no_judgements()
         return next(iter(builders.values())).table()
+
+    @classmethod
+    def from_codes(
+        cls,
+        items: CodedColumn,
+        workers: CodedColumn,
+        answers: CodedColumn,
+        question: str = "answer",
+        missing: int = 0,
+    ) -> Table:
+        """The same from columns that are codes already; every name occurs."""
+        return _make_table(
+            question,
+            codes=(items.codes, workers.codes, answers.codes),
+            names=(items.names, workers.names, answers.names),
+            missing=missing,
+        )
 
     @classmethod
     def from_columns(
@@ -148,8 +176,17 @@ class Table:
         return self._counts
 
     @cached_property
+    def _is_sorted(self) -> bool:
+        """Whether judgements come item by item, in the order of the items."""
+        return bool((self.item[1:] >= self.item[:-1]).all())
+
+    @cached_property
     def _per_item(self) -> Counts:
         counts = np.zeros(len(self.items), dtype=np.int64)
+        if len(self) and self._is_sorted:
+            starts = np.flatnonzero(np.r_[True, self.item[1:] != self.item[:-1]])
+            counts[self.item[starts]] = np.diff(starts, append=len(self))
+            return counts
         # A block at a time: counting makes wide copies of what it counts.
         for start in range(0, len(self), BLOCK_SIZE):
             part = self.item[start : start + BLOCK_SIZE]
@@ -315,20 +352,23 @@ class TableBuilder:
 
     def add(self, judgements: list[Judgement]) -> None:
         """Take more judgements of this question."""
-        answered = [judgement for judgement in judgements if judgement.answer is not None]
-        self._missing += len(judgements) - len(answered)
+        answers = [judgement.answer for judgement in judgements]
+        if NoneType in set(map(type, answers)):  # an array among them would not compare
+            answered = [judgement for judgement in judgements if judgement.answer is not None]
+            self._missing += len(judgements) - len(answered)
+            judgements, answers = answered, [judgement.answer for judgement in answered]
         columns = (
-            [judgement.example for judgement in answered],
-            [judgement.worker for judgement in answered],
-            [judgement.answer for judgement in answered],
+            [judgement.example for judgement in judgements],
+            [judgement.worker for judgement in judgements],
+            answers,
         )
         for numbering, codes, names in zip(self._numberings, self._codes, columns, strict=True):
             codes.frombytes(encode(numbering, names, len(names)).tobytes())
-        self._add_seconds([judgement.seconds for judgement in answered])
+        self._add_seconds([judgement.seconds for judgement in judgements])
 
     def _add_seconds(self, seconds: list[float | None]) -> None:
         """Times are kept from the first judgement that has one; those before are filled up."""
-        if not self._seconds and all(value is None for value in seconds):
+        if not self._seconds and seconds.count(None) == len(seconds):
             return
         before = len(self._codes[0]) - len(seconds) - len(self._seconds)
         unknown = np.full(before, np.nan, dtype=np.float32)
@@ -341,34 +381,36 @@ class TableBuilder:
         item, worker, answer = (np.frombuffer(codes, dtype=np.int32) for codes in self._codes)
         self._numberings = (Numbering(), Numbering(), Numbering())
         self._codes = (array("i"), array("i"), array("i"))
-        table = _make_table(self.question, (item, worker, answer), (items, workers, answers))
         seconds = np.frombuffer(self._seconds, dtype=np.float32) if self._seconds else None
-        return replace(table, seconds=seconds, missing=self._missing)
+        codes, names = (item, worker, answer), (items, workers, answers)
+        return _make_table(self.question, codes, names, self._missing, seconds)
 
 
 def _make_table(
     question: str,
     codes: tuple[Codes, Codes, Codes | NDArray[np.uint8]],
-    names: tuple[list[Any], list[Any], list[Any]],
+    names: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
+    missing: int = 0,
+    seconds: NDArray[np.float32] | None = None,
 ) -> Table:
     """The table of codes and of the names they stand for, of items, workers and answers; repeats are refused."""
     (item, worker, answer), (items, workers, answers) = codes, names
     if not len(item):
         raise BadInput(f"there is no answer to {question!r}", cure="check the name of the question")
     categories, order = sort_categories(answers, question)
-    if answer.dtype != np.int32:
+    if answer.dtype != np.int32 or not answer.flags.writeable:
         answer = order[answer]
     else:  # in place, to save memory
         for start in range(0, len(answer), BLOCK_SIZE):
             part = slice(start, start + BLOCK_SIZE)
             answer[part] = order[answer[part]]
     coded = answer.astype(np.int32, copy=False)
-    table = Table(question, item, worker, coded, items, workers, categories)
+    table = Table(question, item, worker, coded, items, workers, categories, seconds, missing)
     refuse_repeats(table)
     return table
 
 
-def sort_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...], Codes]:
+def sort_categories(answers: Sequence[Any], question: str) -> tuple[tuple[Any, ...], Codes]:
     """The categories in order (numbers by size, then labels by name), and the place of each answer among them."""
     for answer in answers:
         if isinstance(answer, float) and not math.isfinite(answer):
@@ -391,8 +433,7 @@ def refuse_repeats(table: Table) -> None:
     """Refuse a worker who answers twice about an item."""
     item, worker = table.item, table.worker
     most = int(table.per_item().max())
-    is_sorted = bool((item[1:] >= item[:-1]).all())
-    if is_sorted and most <= MAX_ANSWERS_SIDE_BY_SIDE:
+    if table._is_sorted and most <= MAX_ANSWERS_SIDE_BY_SIDE:
         # judgements that come item by item: looking at neighbours is several times faster
         for gap in range(1, most):
             same_worker = worker[gap:] == worker[:-gap]
@@ -413,6 +454,58 @@ def refuse_repeats(table: Table) -> None:
 # Columns of names as integer codes, as fast as their kind allows
 
 
+@dataclass(frozen=True, eq=False)
+class CodedColumn:
+    """A column as codes of its names."""
+
+    codes: Codes
+    """A place in `names` for each entry."""
+    names: Sequence[Any]
+    """The distinct entries."""
+
+    @classmethod
+    def of(cls, column: Column | CodedColumn) -> CodedColumn:
+        """A column coded in order of first appearance, each text looked up once."""
+        if isinstance(column, CodedColumn):
+            return column
+        codes, names = factorise(column)
+        return cls(codes.astype(np.int32, copy=False), names).in_order()
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, places: NDArray[Any]) -> CodedColumn:
+        """Some of the entries, in order of first appearance."""
+        return CodedColumn(self.codes[places], self.names).in_order()
+
+    def in_order(self) -> CodedColumn:
+        """The same with names that occur only, numbered in order of first appearance."""
+        steps = self.codes[1:] - self.codes[:-1]
+        is_whole = len(self) and self.codes[0] == 0 and self.codes[-1] == len(self.names) - 1
+        if is_whole and steps.min(initial=0) >= 0 and steps.max(initial=0) <= 1:  # sorted
+            return self
+        places = np.arange(len(self.codes) - 1, -1, -1, dtype=np.int32)
+        first = np.full(len(self.names), len(self.codes), dtype=np.int32)
+        first[self.codes[::-1]] = places  # the last one written stays, and is the first entry
+        if (first[1:] > first[:-1]).all() and (first < len(self.codes)).all():
+            return self
+        order = np.argsort(first, kind="stable")[: int((first < len(self.codes)).sum())]
+        place = np.zeros(len(self.names), dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        return CodedColumn(place[self.codes], [self.names[i] for i in order.tolist()])
+
+    def where(self, holds: Callable[[Any], bool]) -> NDArray[np.bool_]:
+        """Which entries fulfil a condition, which is asked once for each name."""
+        fits = np.fromiter(map(holds, self.names), dtype=np.bool_, count=len(self.names))
+        return np.ones(len(self), dtype=np.bool_) if fits.all() else fits[self.codes]
+
+    def rename(self, names: Iterable[Any]) -> CodedColumn:
+        """The same with other names, of which several may be one."""
+        numbering = Numbering()
+        codes = encode(numbering, names, len(self.names))
+        return CodedColumn(codes[self.codes], list(numbering))
+
+
 class Numbering(dict[Any, int]):
     """Names numbered in order of first appearance; looking one up numbers it."""
 
@@ -429,7 +522,7 @@ def encode(numbering: Numbering, names: Iterable[Any], size: int) -> Codes:
         raise UncountableAnswer("an answer is a list or a mapping", cure=ANSWER_KINDS) from None
 
 
-def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], list[Any]]:
+def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], Sequence[Any]]:
     """Codes of a column, and the names they stand for; codes of few names may be bytes."""
     if isinstance(column, np.ndarray):
         if np.issubdtype(column.dtype, np.integer) and len(column):
@@ -441,6 +534,9 @@ def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], list[Any]]:
             codes_and_names = _factorise_objects(column)
             if codes_and_names is not None:
                 return codes_and_names
+    texts = code_texts(column)
+    if texts is not None:
+        return texts.codes, texts.names
     names = column.tolist() if hasattr(column, "tolist") else column
     numbering = Numbering()
     try:  # at most 256 names, as labels are: bytes are made faster than integers
@@ -448,6 +544,81 @@ def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], list[Any]]:
     except (ValueError, TypeError):
         return encode(numbering, names, len(names)), list(numbering)
     return codes, list(numbering)
+
+
+def code_texts(column: Any) -> CodedColumn | None:
+    """Codes of a column of texts without blanks, by pyarrow where it is loaded; None for any other column.
+
+    Columns that Arrow holds already, as those of pandas and polars, are not copied.
+    """
+    pa = sys.modules.get("pyarrow")
+    if pa is None or len(column) < MIN_TEXTS_FOR_ARROW:
+        return None
+    try:
+        if hasattr(column, "__arrow_c_stream__"):
+            texts = pa.chunked_array(column)
+        elif isinstance(column[0], str):
+            texts = pa.array(column)  # refuses what is no text, and infers the type of the rest
+        else:
+            return None
+    except (pa.ArrowException, TypeError, ValueError, LookupError):  # half of a surrogate pair too
+        return None
+    types = pa.types
+    if not (types.is_string(texts.type) or types.is_large_string(texts.type)) or texts.null_count:
+        return None
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    run_end_encode = import_module("pyarrow.compute").run_end_encode
+    peeked = texts.slice(0, PEEKED_ENTRIES)
+    if len(run_end_encode(peeked).values) > MAX_SHARE_OF_RUNS * len(peeked):
+        coded = texts.dictionary_encode()
+        return CodedColumn(coded.indices.to_numpy(), hold_names(coded.dictionary))
+    runs = run_end_encode(texts)
+    coded = runs.values.dictionary_encode()
+    lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
+    return CodedColumn(np.repeat(coded.indices.to_numpy(), lengths), hold_names(coded.dictionary))
+
+
+def hold_names(texts: Any) -> Sequence[str]:
+    """Distinct texts of Arrow as a list; very many, as those of items, only once one is asked for."""
+    names: list[str] = texts.to_pylist() if len(texts) < MIN_NAMES_HELD_BACK else []
+    return names or TextNames(texts)
+
+
+class TextNames(Sequence[str]):
+    """The distinct texts of a column that Arrow holds, which become Python's when one is asked for."""
+
+    def __init__(self, texts: Any) -> None:
+        self._arrow = texts
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        texts: list[str] = self._arrow.to_pylist()
+        return texts
+
+    def __len__(self) -> int:
+        return len(self._arrow)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        return self._texts[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._texts
+
+    def __eq__(self, other: object) -> bool:
+        return self._texts == (other._texts if isinstance(other, TextNames) else other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self._texts,)
 
 
 def _factorise_integers(column: NDArray[Any], low: int) -> tuple[Codes, list[Any]]:

@@ -26,6 +26,8 @@ OffsetUnit = Literal["characters", "utf16"]
 BLANK, WIDE, SPACES, BLANK_ROW = "blank answers", "full-width digits", "stray spaces", "blank rows"
 DECOMPOSED = "answers in decomposed characters (NFD, as macOS writes file names)"
 NO_SPANS = "answers without spans"
+MAX_NAMES_REMEMBERED = 1 << 14
+"""Names of a `BoundedSet`."""
 MAX_LINES_NOTED = 5
 """Places a note keeps."""
 KINDS = ("choice", "number", "text", "ranking", "spans", "relations")
@@ -106,6 +108,15 @@ def parse_questions(text: str) -> tuple[str | None, dict[str, str]]:
             raise BadInput(f"--question {text!r} does not name a question of the tool", cure=cure)
         mapping[ours] = theirs
     return None, mapping
+
+
+class BoundedSet(set[str]):
+    """Names that were looked at and need nothing; the set stays small where all names differ."""
+
+    def add(self, name: str) -> None:
+        """Remember a name while there is room."""
+        if len(self) < MAX_NAMES_REMEMBERED:
+            super().add(name)
 
 
 class Notes:
@@ -232,13 +243,17 @@ class Reading:
                         if judgement.prelabel is not None:
                             key = judgement.example, judgement.worker, judgement.question
                             prelabels[key] = judgement.prelabel
+            ordinary = BoundedSet()
             for place, judgement in rows:
-                if is_remark(judgement):
-                    self._add_remark(place, judgement)
-                    continue
-                kind = find_answerer(judgement)
-                if kind != judgement.kind:
-                    judgement = replace(judgement, kind=kind)  # noqa: PLW2901
+                if judgement.kind != "person" or judgement.worker not in ordinary:
+                    if is_remark(judgement):
+                        self._add_remark(place, judgement)
+                        continue
+                    kind = find_answerer(judgement)
+                    if kind != judgement.kind:
+                        judgement = replace(judgement, kind=kind)  # noqa: PLW2901
+                    elif kind == "person":
+                        ordinary.add(judgement.worker)
                 if comments and not judgement.comment:
                     comment = comments.get((judgement.example, judgement.worker), "")
                     judgement = replace(judgement, comment=comment)  # noqa: PLW2901
@@ -271,12 +286,16 @@ class Reading:
         rows = self.rows
 
         def compose() -> Numbered:
+            composed = BoundedSet()
             for place, judgement in rows:
                 answer = judgement.answer
-                if isinstance(answer, str) and not unicodedata.is_normalized("NFC", answer):
-                    self.notes.add(DECOMPOSED, place)
-                    answer = unicodedata.normalize("NFC", answer)
-                    judgement = replace(judgement, answer=answer)  # noqa: PLW2901
+                if isinstance(answer, str) and answer not in composed:
+                    if unicodedata.is_normalized("NFC", answer):
+                        composed.add(answer)
+                    else:
+                        self.notes.add(DECOMPOSED, place)
+                        answer = unicodedata.normalize("NFC", answer)
+                        judgement = replace(judgement, answer=answer)  # noqa: PLW2901
                 yield place, judgement
 
         self.rows = compose()

@@ -50,6 +50,10 @@ def guard_judgements(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
 def unguard_judgements(rows: Iterable[tuple[int, Judgement]]) -> Iterator[tuple[int, Judgement]]:
     """Judgements of a sheet as they were before it was made harmless."""
     for place, row in rows:
+        answer = row.answer if isinstance(row.answer, str) else ""
+        if "'" not in (row.example[:1], row.worker[:1], answer[:1], row.comment[:1]):
+            yield place, row
+            continue
         texts = {
             "example": unguard_cell(row.example),
             "worker": unguard_cell(row.worker),

@@ -11,6 +11,7 @@ import msgspec
 from nikawa.errors import BadInput, unknown
 from nikawa.io.judgements.base import (
     QUESTION,
+    BoundedSet,
     JudgementOptions,
     Notes,
     Numbered,
@@ -252,11 +253,15 @@ def clean_answers(
     """Answers as in a sheet: stray blanks, full-width digits and blank cells are noted, never
     counted as votes.
     """
+    clean = BoundedSet()
     for place, judgement in rows:
-        if isinstance(judgement.answer, str):
-            answer = parse_answer_cell(judgement.answer, place, notes)
-            if answer != judgement.answer:
-                judgement = msgspec.structs.replace(judgement, answer=answer)  # noqa: PLW2901
+        answer = judgement.answer
+        if isinstance(answer, str) and answer not in clean:
+            cell = parse_answer_cell(answer, place, notes)
+            if cell == answer:
+                clean.add(answer)
+            else:
+                judgement = msgspec.structs.replace(judgement, answer=cell)  # noqa: PLW2901
         yield place, judgement
 
 

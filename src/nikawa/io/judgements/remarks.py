@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
-from nikawa.records import DECISION_KINDS, Judgement, JudgementKind
+from nikawa.records import DECISION_KINDS, Judgement, JudgementKind, name_kind
 
 OVERRIDE, TIES = "override", "ties"
 WAYS = (OVERRIDE, TIES)
@@ -38,13 +38,26 @@ def name_person(judgement: Judgement) -> str:
     return person if colon and prefix in DECISION_KINDS else judgement.worker
 
 
+DECIDERS = ("decision:", "tie-decision:")
+"""What the names of workers begin with whose judgements are decisions."""
+
+
+def is_reserved(worker: str) -> bool:
+    """Whether a worker's name says that the judgement is no person's answer: a decision, a model, a simulation.
+
+    >>> is_reserved("aki"), is_reserved("decision:owner"), is_reserved("model:gemma#1")
+    (False, True, True)
+    """
+    return worker.startswith(DECIDERS) or name_kind(worker) != "person"
+
+
 def kind_of(judgement: Judgement) -> JudgementKind:
     """The kind of a judgement: what it says, else what the name of its worker tells.
 
     >>> kind_of(Judgement(example="1", worker="decision:owner", question="label", answer="yes"))
     'decision'
     """
-    if judgement.kind == "person" and judgement.worker.startswith(("decision:", "tie-decision:")):
+    if judgement.kind == "person" and judgement.worker.startswith(DECIDERS):
         return "tie-decision" if judgement.worker.startswith("tie-") else "decision"
     return judgement.kind
 

@@ -25,6 +25,7 @@ import msgspec
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.judgements.base import (
     BLANK_ROW,
+    BoundedSet,
     Notes,
     Numbered,
     clean_cell,
@@ -158,7 +159,7 @@ def read_sheet(
                     _check_heading(header, path)
                     width = len(header)
                     yield start, header
-                elif not any(cell.strip() for cell in cells):
+                elif not "".join(cells).strip():
                     notes.add(BLANK_ROW, start)
                 elif len(cells) != width:
                     what = f"has {len(cells)} cells, but the heading has {width}"
@@ -292,39 +293,68 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
             raise BadInput(f"names no {what}", file=path, line=line, cure=cure)
         return text
 
+    plain = BoundedSet()
     with closing(read_sheet(path, layout, notes)) as rows:
         _, header = next(rows)
+        place = {name: at for at, name in enumerate(header)}
+        example_at = place[columns.example]
+        worker_at = place[columns.worker] if columns.worker else None
+        question_at = place[columns.question] if columns.question else None
+        answers = [(question, column, place[column]) for question, column in columns.answers]
+        extras = (columns.seconds, columns.at, columns.comment, columns.kind, columns.prelabel)
+        has_extras = any(extras)
+        more: dict[str, Any] = {}
         for line, cells in rows:
-            row = dict(zip(header, cells, strict=True))
-            example = need(row[columns.example], "item", line)
-            row_question = need(row[columns.question], "question", line) if columns.question else ""
-            seconds = parse_seconds(row[columns.seconds], line, path) if columns.seconds else None
-            at = row[columns.at].strip() or None if columns.at else None
-            worker = need(row[columns.worker], "worker", line) if columns.worker else ""
-            comment = row[columns.comment].strip() if columns.comment else ""
-            kind = KIND_CELLS.get(row[columns.kind].strip(), "person") if columns.kind else "person"
-            prelabel = parse_prelabel(row[columns.prelabel]) if columns.prelabel else None
-            for question, column in columns.answers:
-                answer: Any = parse_json_cell(row[column])
-                if answer is None:
-                    answer = parse_answer_cell(row[column], line, notes)
-                if isinstance(answer, str) and answer.startswith("'"):
-                    is_guarded = parse_json_cell(answer.lstrip("'")) is not None
-                    answer = answer[1:] if is_guarded else answer
-                if answer is None:
-                    continue
+            example = need(cells[example_at], "item", line)
+            row_question = "" if question_at is None else need(cells[question_at], "question", line)
+            if has_extras:
+                more = _read_extras(columns, cells, place, line, path)
+            worker = "" if worker_at is None else need(cells[worker_at], "worker", line)
+            for question, column, at in answers:
+                answer: Any = cells[at]
+                if answer not in plain:
+                    answer = _read_answer(cells[at], line, notes)
+                    if answer is None:
+                        continue
+                    if answer == cells[at]:
+                        plain.add(answer)
                 judgement = Judgement(
                     example=example,
                     worker=worker or column,
                     question=question or row_question,
                     answer=answer,
-                    seconds=seconds,
-                    at=at,
-                    kind=kind,
-                    comment=comment,
-                    prelabel=prelabel,
+                    **more,
                 )
                 yield line, judgement
+
+
+def _read_extras(
+    columns: Columns, cells: list[str], place: dict[str, int], line: int, path: Path
+) -> dict[str, Any]:
+    """What a row says of a judgement apart from the answer."""
+
+    def cell(column: str) -> str:
+        return cells[place[column]]
+
+    seconds = parse_seconds(cell(columns.seconds), line, path) if columns.seconds else None
+    return {
+        "seconds": seconds,
+        "at": cell(columns.at).strip() or None if columns.at else None,
+        "comment": cell(columns.comment).strip() if columns.comment else "",
+        "kind": KIND_CELLS.get(cell(columns.kind).strip(), "person") if columns.kind else "person",
+        "prelabel": parse_prelabel(cell(columns.prelabel)) if columns.prelabel else None,
+    }
+
+
+def _read_answer(cell: str, line: int, notes: Notes) -> Any:
+    """The answer in a cell; None where it is blank, which is noted."""
+    answer: Any = parse_json_cell(cell)
+    if answer is None:
+        answer = parse_answer_cell(cell, line, notes)
+    if isinstance(answer, str) and answer.startswith("'"):
+        is_guarded = parse_json_cell(answer.lstrip("'")) is not None
+        answer = answer[1:] if is_guarded else answer
+    return answer
 
 
 def parse_prelabel(cell: str) -> Prelabel | None:
