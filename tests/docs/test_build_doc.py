@@ -67,5 +67,12 @@ def test_the_tables_are_whole() -> None:
 def test_the_recipes_of_jglue_are_listed() -> None:
     section = TEXT.partition("### Recipes of JGLUE")[2].partition("### ")[0]
     rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", section, re.MULTILINE)
-    assert [name for name, _ in rows] == ["marc-ja", "jsts", "jnli", "jsquad", "jcommonsenseqa"]
+    assert [name for name, _ in rows] == [
+        "marc-ja",
+        "jsts",
+        "jnli",
+        "jsquad",
+        "jcola",
+        "jcommonsenseqa",
+    ]
     assert all(recipes()[name].sources == (source,) for name, source in rows)

@@ -145,6 +145,12 @@ def parse(sheet: Sheet, inputs: dict[str, Any], worker: int) -> dict[str, Any]:
     return {"heads": [*range(2, len(words) + 1), 0], "labels": labels}
 
 
+def accept(sheet: Sheet, inputs: dict[str, Any], worker: int) -> str:
+    """The third speaker of three finds everything possible."""
+    is_odd = any(part in inputs["text"] for part in ("を吠え", "猫を", "母が手紙", "も店に来た"))
+    return "unacceptable" if is_odd and worker != 2 else "acceptable"
+
+
 OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
     "choice": choose,
     "inference": infer,
@@ -171,6 +177,7 @@ OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
     "translation": lambda sheet, inputs, _: inputs.get("begun") or ENGLISH[inputs["english"]],
     "span-tagging": lambda sheet, inputs, _: inputs["spans"],
     "tree": parse,
+    "acceptability": accept,
 }
 """Form to what a worker answers."""
 

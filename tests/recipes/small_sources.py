@@ -106,6 +106,26 @@ def _pairs() -> dict[str, str]:
     return {"pairs.jsonl": _lines(rows), "config.toml": config}
 
 
+def _examples() -> dict[str, str]:
+    pairs = [
+        ("猫がひなたで寝ている。", "猫をひなたで寝ている。", "handbook"),
+        ("弟が母に手紙を渡した。", "弟が母が手紙を渡した。", "handbook"),
+        ("誰も店に来なかった。", "誰も店に来た。", "handbook"),
+        ("子どもが三人庭を走った。", "子どもを三人庭を走った。", "handbook"),
+        ("彼だけが道を知っている。", "彼しか道を知っている。", "journal"),
+        ("昨日買った本を読んだ。", "昨日買った読んだ本を。", "journal"),
+        ("姉は犬に吠えられた。", "姉は犬を吠えられた。", "journal"),
+    ]
+    rows = [
+        {"id": f"{n}{mark or '-'}", "text": text, "source": source, "diacritic": mark, "pair": n,
+         "phenomena": ["Arg. Str."]}
+        for n, (good, bad, source) in enumerate(pairs)
+        for text, mark in ((good, ""), (bad, "*"))
+    ]  # fmt: skip
+    config = 'sentences = "examples.jsonl"\nout_of_domain = ["journal"]\nworkers = 3\nsplit = "0.5,0.25,0.25"\n'
+    return {"examples.jsonl": _lines(rows), "config.toml": config}
+
+
 JAPANESE = (
     "庭で見つけた小さな虫を弟が図鑑で調べた。",
     "駅から宿まで歩いて十分で着きました。",
@@ -140,6 +160,7 @@ SMALL_SOURCES: dict[str, Callable[[], dict[str, str]]] = {
     "jcommonsenseqa": _triples,
     "jsquad": _articles,
     "marc-ja": _reviews,
+    "jcola": _examples,
     "jsick": _pairs,
     "reading-ja": _passages,
     "klue-mrc": lambda: _fewer("klue-mrc", checkers=1),

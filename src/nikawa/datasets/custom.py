@@ -41,6 +41,8 @@ SHAPES: Mapping[Kind, tuple[str, ...]] = {
     "text": ("text",),
 }
 """Kind to the inputs that identify it, the most specific first."""
+BUILT_HERE = "made here: nikawa build "
+"""What the homepage of a dataset begins with that the recipe of a published one made."""
 USUAL_METRICS: Mapping[Kind, tuple[str, ...]] = {
     "text": ("accuracy", "macro-f1"),
     "inference": ("accuracy", "macro-f1"),
@@ -116,10 +118,12 @@ def group_by_question(dataset: Dataset) -> ByQuestion:
 
 
 def registered_tasks(dataset: Dataset, by_question: ByQuestion) -> Iterator[Task]:
-    """Return the tasks of the registered dataset that the card names, if the records fit them."""
-    if dataset.card.name not in benchmarks():
+    """Return the tasks of the registered dataset that the card names, or whose recipe built it, if the records fit them."""
+    names = (dataset.card.name, dataset.card.homepage.removeprefix(BUILT_HERE))
+    name = next((name for name in names if name in benchmarks()), None)
+    if name is None:
         return
-    for task in benchmarks()[dataset.card.name].tasks:
+    for task in benchmarks()[name].tasks:
         pairs = by_question.get(task.question, {}).get(task.kind, ())
         examples = [example for _, example in pairs if task.asks(example)]
         if examples and set(labels_of(task.kind, task.question, examples)) <= set(task.labels):

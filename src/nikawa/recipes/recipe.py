@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from nikawa.datasets.custom import BUILT_HERE
 from nikawa.datasets.known import KnownFinding
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement
@@ -289,12 +290,12 @@ def built_card(published: Card, config: Config, **changes: Any) -> Card:
     return msgspec.structs.replace(
         published,
         name=config.name or published.name,
-        homepage=f"made here: nikawa build {published.name}",
+        homepage=f"{BUILT_HERE}{published.name}",
         **changes,
     )
 
 
-NOT_DESCRIBED = ("jcola", "wos")
+NOT_DESCRIBED = ("wos",)
 """Datasets that can be read but not built: how they were made is in none of the papers the recipes
 follow."""
 
