@@ -39,6 +39,8 @@ SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("scale", [{"score": 3}, {"score": 4.0}, {"score": 4}], False),
     ("scale", [{"score": 3}, {"score": 4}, {"score": 5}], True),
     ("ranked", [{"label": ["a", "b"]}, {"label": ["a"]}], False),
+    ("multiple-selection", [{"labels": ["a", "b"]}, {"labels": ["b", "a"]}], False),
+    ("multiple-selection", [{"labels": ["a", "b"]}, {"labels": ["a"]}], True),
     ("ranked", [{"label": ["a", "b"]}, {"label": ["b", "a"]}], True),
     ("span-tagging", [{"spans": [SPAN, OTHER]}, {"spans": [OTHER, SPAN]}], False),
     ("span-tagging", [{"spans": [SPAN]}, {"spans": [{**SPAN, "label": "OG"}]}], True),

@@ -32,6 +32,7 @@ NO_PLACE = {
     ("doccano", name)
     for name in (
         "distractors",
+        "multiple-selection",
         "preference",
         "ranked",
         "reading",

@@ -121,6 +121,8 @@ class Offer:
     """How many may be chosen, the best first; the answer is then a list."""
     is_ranking: bool = False
     """Whether the answer is a list."""
+    is_set: bool = False
+    """Whether the order of the list does not count."""
     is_ordered: bool = False
     """Whether the values are steps of a scale, which are not shuffled."""
     is_fixed: bool = False

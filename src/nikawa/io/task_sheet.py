@@ -55,6 +55,7 @@ ANSWER_SHAPES = {
     "inference": "entailment, contradiction or neutral",
     "relation": "one of the relations",
     "ranked": "labels, the best first, as a list or with > between",
+    "multiple-selection": "labels, as a list or with | between",
     "scale": "a number of the scale",
     "multiple-choice": "the number of a choice, from 0, or its text",
     "write-hypotheses": "so many texts, as a list or a line each",

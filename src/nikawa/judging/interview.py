@@ -374,7 +374,7 @@ class Interview:
         own = self._own
         values: dict[str, Any] = {"question": one.question}
         if isinstance(one, ClosedField):
-            kind = "ranked" if one.offer.is_ranking else "closed"
+            kind = "set" if one.offer.is_set else "ranked" if one.offer.is_ranking else "closed"
             yield fill_message(own, kind, {**values, "most": one.offer.most})
             for key, word in zip(one.keys, one.words, strict=True):
                 yield f"{key}: {word}" if word and word != key else key

@@ -72,6 +72,20 @@ def read_ranking(answer: Any, question: Question, example: Example) -> list[str]
     return names
 
 
+def read_label_set(answer: Any, question: Question, example: Example) -> list[str]:
+    """Labels in the order of the question, each once: a list, JSON, or a text such as `joy | surprise`."""
+    given = _parse_json(answer) if str(answer).lstrip().startswith("[") else answer
+    parts = given if isinstance(given, list) else re.split(r"[|\n]", str(given))
+    names = [
+        read_label(part.strip() if isinstance(part, str) else part, question, example)
+        for part in parts
+        if str(part).strip()
+    ]
+    if len(set(names)) != len(names) or not names:
+        raise ValueError(f"{answer!r} repeats a label, or has no label")
+    return [label for label in question.ask.labels if label in names]
+
+
 def read_number(answer: Any, question: Question, example: Example) -> float:
     """A number on the scale of the `Ask`, 0 to 5 where it has none."""
     low, high = question.ask.scale or (0.0, 5.0)
@@ -316,6 +330,7 @@ ANSWER_READERS = {
         AnswerReader("inference", read_label, votes=True),
         AnswerReader("relation", read_label, votes=True),
         AnswerReader("ranked", read_ranking, votes=True),
+        AnswerReader("multiple-selection", read_label_set),
         AnswerReader("scale", read_number, votes=True),
         AnswerReader("multiple-choice", read_choice, votes=True),
         AnswerReader("write-hypotheses", read_texts),

@@ -123,6 +123,17 @@ def asked_by_type(page: Page, answer: Any) -> None:
     page.keys("Control+Enter")
 
 
+def selected(page: Page, answer: Any) -> None:
+    """A label that stands alone goes when another is chosen; a third label is one too many; keys and the mouse."""
+    boxes = page.page.locator("#fields input")
+    page.keys("5", "1")
+    assert [n for n in range(5) if boxes.nth(n).is_checked()] == [0]
+    page.page.locator("#fields .choice").nth(3).click()
+    page.keys("2")
+    assert [n for n in range(5) if boxes.nth(n).is_checked()] == [0, 3]
+    page.keys("Control+Enter")
+
+
 def marked_or_none(page: Page, answer: Any) -> None:
     """First that there is no answer, by its key; then the answer by keys."""
     page.keys("n")
@@ -236,6 +247,7 @@ STEPS: dict[str, Callable[[Page, Any], None]] = {
     "scale": pressed("4", "Enter"),
     "ranked": pressed("1", "4", "1", "6", "Enter"),
     "multiple-choice": clicked,
+    "multiple-selection": selected,
     "relation": related,
     "write-contradictions": written,
     "write-hypotheses": written,
