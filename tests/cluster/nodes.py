@@ -18,6 +18,12 @@ SOURCE = str(Path(nikawa.__file__).parents[1])
 """Nodes run the source that is tested, wherever the installed one is."""
 STORE_BYTES = 80 << 20
 """The smallest object store that Ray takes is 75 MiB."""
+HEALTH = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 500,
+    "health_check_failure_threshold": 4,
+}
+"""A node that was killed is noticed after about two seconds; by default Ray takes 16 seconds."""
 
 
 @dataclass
@@ -82,6 +88,9 @@ def start_cluster(folder: Path, forbidden: Path, nodes: int = 2) -> Iterator[Tes
             "include_dashboard": False,
             "node_ip_address": "127.0.0.1",
             "object_store_memory": STORE_BYTES,
+            "no_monitor": True,  # of a cluster that grows
+            "include_log_monitor": False,
+            "_system_config": HEALTH,
         },
     )
     started = TestCluster(cluster, folder, forbidden)

@@ -49,7 +49,7 @@ def test_a_sweep_has_the_bytes_of_a_local_one(
     """A custom dataset, a file of answers and a checkpoint by relative paths; the default --out."""
     characters = set("番目の犬が庭を走る。猫鳥traindevtest0123456789")
     save_tiny(desk / "models" / "tiny", characters)
-    words = ["--tasks", "mine", "--seeds", "2", "--threads", "1"]
+    words = ["--tasks", "mine", "--threads", "1"]
     words += ["--model", "char-linear", "--model", "other=replay:answers.jsonl"]
     words += ["--model", "encoder:models/tiny", "--set", "epochs=1", "--set", "device=cpu"]
     words += ["--set", "learning_rate=0.001", "--json"]
@@ -62,13 +62,11 @@ def test_a_sweep_has_the_bytes_of_a_local_one(
     there = nikawa("run", *words, "--gpus-per-run", "0")
     assert there.returncode == 0, there.stderr
     results = read_results(desk / "here")
-    assert len(results) == 4 * 6
+    assert len(results) == 3 * 4  # done, run, scores, predictions
     assert read_results(desk / "runs") == results
     reports = [json.loads(ran.stdout) | {"out": ""} for ran in (here, there)]
     assert reports[0] == reports[1]
-    (about,) = [
-        p for p in desk.glob("runs/*encoder*/about.json") if b'"seed": 1' in p.read_bytes()
-    ][:1]
+    (about,) = desk.glob("runs/*encoder*/about.json")
     assert str(cluster.folder) not in about.read_text("utf-8")
     # each node has one copy of the checkpoint, and nothing is left of the runs
     nodes = [folder for folder in cluster.folder.iterdir() if (folder / "contents").is_dir()]

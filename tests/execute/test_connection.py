@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from queue import SimpleQueue
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
 from nikawa.errors import BadInput
 from nikawa.execute import ray_connection
-from nikawa.execute.ray_connection import check_address, connect, find_cause, find_cluster
+from nikawa.execute.ray_connection import (
+    check_address,
+    connect,
+    find_cause,
+    find_cluster,
+    start_ray,
+)
 
 
 def serve_once(answer: bytes) -> str:
@@ -117,3 +125,18 @@ def test_a_node_without_nikawa_is_named() -> None:
     problem = ray.exceptions.RaySystemError("ImportError: libgomp is missing")
     problem.cause = None
     assert find_cause(problem) is problem
+
+
+def test_sigterm_does_what_it_did_before_ray_was_started() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def start(**_: object) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: None)  # as Ray does
+
+    worker = SimpleNamespace(print_to_stdstream=None)
+    ray = SimpleNamespace(init=start, _private=SimpleNamespace(worker=worker))
+    try:
+        start_ray(ray, "local")
+        assert signal.getsignal(signal.SIGTERM) is before
+    finally:
+        signal.signal(signal.SIGTERM, before)

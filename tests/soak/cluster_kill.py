@@ -125,12 +125,13 @@ def count_work(desk: Path, cluster: TestCluster, node: Any, runs: int) -> None:
     """Kill the command twice and a node once; then count how often each run was worked on."""
     out = desk / "counted"
     finished_at: list[set[int]] = []
-    for share in (1, 2):
+    for share, number in ((1, signal.SIGTERM), (2, signal.SIGKILL)):
         process = start_counted(desk, cluster, runs)
         wanted = runs * share // 4
         wait_until("runs before the kill", lambda wanted=wanted: len(list_finished(out)) >= wanted)  # type: ignore[misc]
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.send_signal(number)
+        _, stderr = process.communicate()
+        assert (process.returncode, stderr) == (-number, ""), stderr[-2000:]
         finished_at.append(list_finished_seeds(out))
     process = start_counted(desk, cluster, runs)
     wait_until("runs before the kill", lambda: len(list_finished(out)) >= runs * 3 // 4)

@@ -9,13 +9,14 @@ import logging
 import os
 import platform
 import re
+import signal
 import socket
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
-from threading import Event, Thread
+from threading import Event, Thread, current_thread, main_thread
 from typing import Any
 
 from nikawa.errors import BadInput, missing_extra
@@ -192,13 +193,27 @@ def start_ray(ray: Any, address: str) -> None:
     """Connect to a cluster, or start a `local` one that other machines cannot reach; neither writes to the terminal."""
     local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    if address == "local":
-        ray.init(address=address, **quiet, **local)
-    else:
-        with silence_backend():
-            ray.init(address=address, **quiet)
+    with keep_termination():
+        if address == "local":
+            ray.init(address=address, **quiet, **local)
+        else:
+            with silence_backend():
+                ray.init(address=address, **quiet)
     # It prints the trouble of nodes on stdout, where a command may print JSON. The report says what became of the items.
     ray._private.worker.print_to_stdstream = lambda *_args, **_options: None
+
+
+@contextmanager
+def keep_termination() -> Iterator[None]:
+    """Let SIGTERM do what it did before Ray was started: Ray would print the stack of its own code, and abort."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 @contextmanager
