@@ -77,9 +77,8 @@ def draw_units(units: int, resamples: int, seed: int) -> Iterator[Ints]:
     kind = np.uint16 if units <= 1 << 16 else np.uint32
     for number, start in enumerate(range(0, resamples, rows)):
         generator = np.random.Generator(np.random.SFC64((seed, number)))
-        size = min(rows, resamples - start)
-        block = generator.integers(0, units, size=(rows, units), dtype=kind)
-        yield block[:size].astype(np.int64)
+        size = min(rows, resamples - start)  # fewer rows are the first ones of a whole block
+        yield generator.integers(0, units, size=(size, units), dtype=kind).astype(np.int64)
 
 
 def draw_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
