@@ -42,9 +42,10 @@ def test_a_resample_draws_as_many_units_as_there_are() -> None:
 
 
 def test_a_resample_does_not_depend_on_how_many_are_asked_for() -> None:
-    units = MAX_WEIGHTS_AT_ONCE // 4
-    few, many = (np.concatenate(list(draw_weights(units, count, 3)))[:2] for count in (2, 5))
-    assert (few == many).all()
+    for draw in (draw_weights, draw_swap_weights):
+        for units in (5, 37, MAX_WEIGHTS_AT_ONCE // 4):
+            few, many = (np.concatenate(list(draw(units, count, 3)))[:2] for count in (2, 5))
+            assert (few == many).all()
 
 
 def test_same_seed_same_interval() -> None:

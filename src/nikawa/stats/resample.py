@@ -224,7 +224,7 @@ def draw_coins(units: int, rounds: int, seed: int) -> Iterator[NDArray[np.int8]]
     for number, start in enumerate(range(0, rounds, rows)):
         generator = np.random.default_rng((seed, 1, number))
         size = min(rows, rounds - start)
-        yield generator.integers(0, 2, size=(rows, units), dtype=np.int8)[:size]
+        yield generator.integers(0, 2, size=(size, units), dtype=np.int8)
 
 
 def draw_swap_weights(units: int, rounds: int, seed: int) -> Iterator[Floats]:
