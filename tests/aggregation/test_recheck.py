@@ -117,6 +117,42 @@ def test_spans_that_machine_and_others_share() -> None:
     assert report.unit == "span F1"
 
 
+SPANS: list[Any] = [[{"start": n, "end": n + 2, "label": "PS"}] for n in (0, 4)]
+TREES: list[Any] = [{"heads": heads, "labels": ["a", "b"]} for heads in ([2, 0], [0, 1])]
+SETS: list[Any] = [["joy", "anger"], ["fear"]]
+MARKED: list[Any] = [{"text": "석유등", "start": 25}, {"text": "", "start": -1}]
+STATES: list[Any] = [[["a-b-c"], ["a-b-c", "a-d-e"]], [["a-b-x"], []]]
+
+
+@pytest.mark.parametrize(
+    ("answers", "unit"),
+    [
+        (SPANS, "span F1"),
+        (TREES, "equal arcs"),
+        (SETS, "Jaccard"),
+        (MARKED, "answer F1"),
+        (STATES, "slot F1"),
+    ],
+)
+def test_structures_are_compared_and_judged(answers: list[Any], unit: str) -> None:
+    """The verdict, and the list, of every sort of structured answers."""
+    right, other = answers
+    rows = []
+    for n in range(35):
+        rows += judge(str(n), aki=right, ben=right, cho=other if n == 3 else right, m1=right)
+    report = find(rows)
+    assert [(row.example, row.worker) for row in report.doubtful] == [("3", "cho")]
+    assert report.unit == unit
+    machines = nk.agree(rows).machines
+    assert machines is not None
+    assert machines.unit == unit
+    assert "1.000" in machines.verdict
+    assert "differed by" not in machines.verdict
+    assert machines.tests[0].passed
+    result = nk.aggregate(rows, rule="majority", ties="drop")
+    assert "passes" in (result.report.machine_verdict or "")
+
+
 def test_many_kinds_of_answers_are_ordered_by_votes() -> None:
     rows = [
         row

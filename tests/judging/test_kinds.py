@@ -15,7 +15,7 @@ from nikawa.collect.dashboard import overview
 from nikawa.collect.items import add_judgements
 from nikawa.errors import BadInput
 from nikawa.io.judgements import open_judgements, write_judgements
-from nikawa.records import Example, Judgement, split_by_kind
+from nikawa.records import Example, Judgement, find_answerer, split_by_kind
 from nikawa.serve.names import find_name_fault
 
 __all__ = ["crowd", "database", "make", "postgres", "start"]
@@ -62,6 +62,7 @@ def _fields(judgement: Judgement) -> dict[str, Any]:
         ("doccano", "folder"),
         (None, "a.jsonl"),
         (None, "a.tsv"),
+        (None, "a.parquet"),
     ],
 )
 def test_every_form_keeps_the_kind(tmp_path: Path, form: str | None, name: str) -> None:
@@ -75,6 +76,34 @@ def test_every_form_keeps_the_kind(tmp_path: Path, form: str | None, name: str) 
         "machine": ["model:gemma#1"],
         "simulated": ["simulated:a"],
     }
+
+
+def test_files_without_the_kind_are_of_persons(tmp_path: Path) -> None:
+    """As every version before wrote them; only the name of a worker can tell otherwise."""
+    path = tmp_path / "judgements.jsonl"
+    line = '{"example":"1","worker":"%s","question":"label","answer":"x"}\n'
+    path.write_text("".join(line % name for name in ("aki", "gpt-4", "model:m#1")), "utf-8")
+    rows = [row for _, row in open_judgements(path).rows]
+    assert [find_answerer(row) for row in rows] == ["person", "person", "machine"]
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("task,worker,label\n1,aki,x\n1,simulated:a,y\n", "utf-8")
+    assert [find_answerer(row) for _, row in open_judgements(sheet).rows] == ["person", "simulated"]
+
+
+def test_a_table_in_a_notebook_may_name_the_kind() -> None:
+    """A column `kind`, or the name of the worker."""
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        {"example": str(n), "worker": name, "answer": "xy"[name == "gpt"], "kind": kind}
+        for n in range(3)
+        for name, kind in (("aki", "person"), ("mio", "person"), ("gpt", "machine"))
+    ]
+    frame = pandas.DataFrame(rows)
+    result = nk.agree(frame)
+    assert result.report.workers == 2
+    assert result.machines is not None
+    assert result.machines.machines == ("gpt",)
+    assert nk.agree(frame.drop(columns="kind")).report.workers == 3
 
 
 def test_a_model_in_a_project_replaces_no_person(crowd: Callable[..., Any]) -> None:

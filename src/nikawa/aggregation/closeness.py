@@ -8,6 +8,7 @@
 | trees | the share of words with the same head and relation | 1 |
 | answers marked in a text | F1 of the marked characters; two that find no answer are equal | 1 |
 | sets of labels | Jaccard: the share of the labels of either that both have | 1 |
+| states of dialogues | F1 of the slots with the same value, over the turns | 1 |
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from nikawa.aggregation.table import Floats, Table
 from nikawa.aggregation.trees import count_equal_arcs, holds_trees
 from nikawa.errors import BadInput
 
-Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs", "answer-f1", "jaccard"]
+Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs", "answer-f1", "jaccard", "slot-f1"]
 """How an answer is scored against several others: the mean closeness (of labels the paper calls it accuracy); of numbers the negative root of the mean squared difference."""
 MAX_EXACT_SQUARES = 512
 """Different numbers up to which every squared difference is Python's own, as the reference has it; beyond, numpy's."""

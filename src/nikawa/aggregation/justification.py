@@ -70,9 +70,14 @@ def describe_agreement(report: MachineReport) -> Iterator[str]:
             f"{items}, the spans of {who} had an F1 of {_interval(both)} against those of a person; the spans of two persons "
             f"{_interval(persons)}: a difference of {_interval(gap)}."
         )
-    else:
+    elif report.unit == "negative squared difference":
         yield (
             f"{items}, {who} and a person differed by {_root(both)} (root mean square); two persons by {_root(persons)}."
+        )
+    else:
+        yield (
+            f"{items}, the {report.unit} of {who} with a person was {_interval(both)}, that of two persons {_interval(persons)}: "
+            f"a difference of {_interval(gap)}."
         )
 
 

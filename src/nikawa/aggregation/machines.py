@@ -55,6 +55,7 @@ UNITS: dict[Score, str] = {
     "equal-arcs": "equal arcs",
     "answer-f1": "answer F1",
     "jaccard": "Jaccard",
+    "slot-f1": "slot F1",
 }
 """What closeness is called in tables."""
 MIN_SLICE_ITEMS = 10
@@ -71,7 +72,7 @@ class GroupAgreement(Record, frozen=True, kw_only=True):
     who: str
     """`persons`, `machines`, `machines and persons`, `difference` (machines and persons less persons), or a machine: with persons."""
     measure: str
-    """`equal answers`, `kappa`, `negative squared difference`, `mean difference` or `span F1`."""
+    """`kappa`, `mean difference`, or one of `UNITS`."""
     value: float | None
     low: float | None
     high: float | None
@@ -123,7 +124,7 @@ class MachineReport(ShownAsTables, Record, frozen=True, kw_only=True):
     unanswered: int
     """Judgements of machines without an answer."""
     unit: str
-    """What closeness is: `equal answers`, `negative squared difference` or `span F1`."""
+    """What closeness is: `equal answers`, `negative squared difference`, `span F1`, or another of `UNITS`."""
     verdict: str
     """One paragraph that a paper can quote."""
     agreement: tuple[GroupAgreement, ...]

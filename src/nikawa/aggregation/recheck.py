@@ -4,7 +4,7 @@
 |---|---|---|---|
 | labels | another label has more of their votes (or as many, if the doubt is above 1/2) | so it is among the models | 1 - p(label), p of `weighing` |
 | numbers | their mean is at least `margin` away | what it lets expect is, on the same side | distance to both together |
-| spans, trees | the machine is closer to them than the answer is | it is closer to them than to the answer | closeness that is missing |
+| spans, trees, other structures | the machine is closer to them than the answer is | it is closer to them than to the answer | closeness that is missing |
 
 Copies of a model share one vote. Of numbers the machine counts as what its answers let expect of the mean of persons (`scale_model`),
 so a machine that is always one point too high contradicts no one for that. `doubt` orders the answers. Neither a machine alone nor
@@ -24,6 +24,7 @@ import numpy as np
 
 from nikawa.aggregation.agree_job import AgreeOptions, mix_with_machines
 from nikawa.aggregation.judgements import build_table, open_source
+from nikawa.aggregation.machines import UNITS as CLOSENESS
 from nikawa.aggregation.machines import Mixed
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.scale_model import ScaleModel, average_machines
@@ -43,12 +44,7 @@ TIPPING = 0.5
 """Doubt from which the machine tips the balance where the others are split evenly."""
 MAX_CELLS = 50_000_000
 """Items times different answers above which answers are not compared."""
-UNITS = {
-    "equality": "probability",
-    "neg-rmse": "points",
-    "span-f1": "span F1",
-    "equal-arcs": "equal arcs",
-}
+UNITS = {**CLOSENESS, "equality": "probability", "neg-rmse": "points"}
 """What `doubt` is, by how answers are compared."""
 
 
@@ -109,7 +105,7 @@ class RecheckReport(ShownAsTables, Record, frozen=True, kw_only=True):
     items_to_check: int
     """Items with such an answer."""
     unit: str
-    """What `doubt` is: `probability`, `points`, `span F1` or `equal arcs`."""
+    """What `doubt` is: `probability`, `points`, or the closeness of structures, such as `span F1`."""
     margin: float | None
     """Of numbers."""
     machine_accuracy: dict[str, float]

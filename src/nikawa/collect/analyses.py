@@ -26,7 +26,7 @@ from nikawa.collect.export import read_judgements
 from nikawa.collect.project import Project, open_project
 from nikawa.collect.store import Store, open_store
 from nikawa.errors import BadInput
-from nikawa.records import is_person
+from nikawa.records import Example, is_person
 from nikawa.serve.background import find_function, stream_in_process
 
 PLACE_QUESTIONS = frozenset({"start"})
@@ -225,10 +225,10 @@ def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
     with store.connection() as db:
         if not machine_rows(db):
             return None
+        rows = [row for row in read_judgements(db, project) if row.question == question]
+    if _asks_for_ranking(project):
         rows = [
-            msgspec.structs.replace(row, answer=_first_of_ranking(row.answer))
-            for row in read_judgements(db, project)
-            if row.question == question
+            msgspec.structs.replace(row, answer=_as_category(row.answer, False)) for row in rows
         ]
     try:
         report = recheck_judgements(rows, question)
@@ -248,10 +248,13 @@ def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
     }
 
 
-def _first_of_ranking(answer: Any) -> Any:
-    """The first of a ranking; any other answer as it is."""
-    is_ranking = isinstance(answer, list) and answer and isinstance(answer[0], str)
-    return answer[0] if is_ranking else answer
+def _asks_for_ranking(project: Project) -> bool:
+    """Whether the answer is a ranking, of which the first label is compared."""
+    form = project.form
+    if form.offers is None or form.sample is None:
+        return False
+    offers = form.offers(Example(id="sample", inputs=dict(form.sample.inputs)), project.options)
+    return any(offer.is_ranking for offer in offers.values())
 
 
 Analysis = Callable[[Project, Store], Any]

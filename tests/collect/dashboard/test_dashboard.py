@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from threading import Event
 from typing import Any
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
@@ -15,11 +18,15 @@ from nikawa.aggregation.table import Table
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
 from nikawa.collect.dashboard import latest_answers, reported_items
-from nikawa.collect.items import add_judgements
+from nikawa.collect.form import forms
+from nikawa.collect.items import add_judgements, sync_items
+from nikawa.collect.project import create_project
+from nikawa.collect.settings import Settings
 from nikawa.collect.site import owner_messages
+from nikawa.collect.store import open_store
 from nikawa.collect.workers import exclude
 from nikawa.errors import BadInput
-from nikawa.records import Judgement
+from nikawa.records import Example, Judgement
 from nikawa.serve.languages import LANGUAGES
 from nikawa.serve.login import hash_password, set_person
 
@@ -265,3 +272,30 @@ def test_without_models_nothing_is_to_recheck(site: Site) -> None:
     assert site.client.get("/owner/data").json()["analyses"]["recheck"] is None
     empty: dict[str, Any] = {"cases": [], "after": None, "working": False}
     assert site.client.get("/owner/recheck").json() == empty
+
+
+def test_every_form_has_a_queue_or_none(tmp_path: Path) -> None:
+    """Three persons and a model answer the sample item; those that are compared find nothing to recheck in equal answers."""
+    compared = set()
+    for name in forms():
+        form = forms()[name]
+        assert form.sample is not None
+        table = {"title": "t", "form": name, "form_settings": dict(form.sample.settings)}
+        examples = [Example(id="i0", inputs=dict(form.sample.inputs))]
+        project = create_project(tmp_path / name, msgspec.convert(table, Settings), examples)
+        rows = [
+            Judgement(example="i0", worker=worker, question=question, answer=answer)
+            for worker in ("aki", "beni", "model:m#1")
+            for question, answer in form.to_judgements(dict(form.sample.answer))
+        ]
+        with open_store("", project.folder, project.name) as store:
+            sync_items(project, store)
+            given = list(enumerate(rows, start=1))
+            store.write(partial(add_judgements, project=project, rows=given, file="m", now=5.0))
+            found = ANALYSES["recheck"](project, store)
+        if found is not None:
+            compared.add(name)
+            assert (found["compared"], found["answers"]) == (2, 0)
+    simple = {"choice", "scale", "inference", "ranked", "relation", "multiple-choice"}
+    assert {*simple, "span-tagging", "tree"} <= compared
+    assert not any(forms()[name].writes for name in compared)
