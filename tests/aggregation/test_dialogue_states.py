@@ -12,6 +12,7 @@ from tests.aggregation.test_structures import judgements, table_of, values
 from nikawa.aggregation.agree_job import AgreeOptions, agree
 from nikawa.aggregation.dialogue_states import DIALOGUE_STATES, States, list_changes
 from nikawa.aggregation.job import AggregateOptions, aggregate
+from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.verdicts import apply_rule
 from nikawa.aggregation.workers import quality
 from nikawa.errors import BadInput
@@ -77,6 +78,23 @@ def test_alpha_over_slots_is_that_of_labels() -> None:
     assert values(DIALOGUE_STATES, same)["alpha-slots"] == 1
     empty = values(DIALOGUE_STATES, {"a": [[[]], [[]]]})
     assert (empty["joint-goal"], empty["slot-f1"]) == (1, 1)
+
+
+def test_intervals_with_very_many_values(tmp_path: Path) -> None:
+    """So many values that alpha counts them again for each resample, by dialogue."""
+    many = {
+        str(n): [[[f"hotel-name-h{n}"], [f"hotel-name-h{n}"]], [[f"hotel-name-h{n}"], []]]
+        for n in range(MAX_CATEGORIES + 5)
+    }
+    file = tmp_path / "states.jsonl"
+    file.write_bytes(b"".join(encode_record(row) + b"\n" for row in judgements(many, "states")))
+    found = {
+        row.name: row for row in agree(str(file), None, AgreeOptions(resamples=20)).report.measures
+    }
+    alpha = found["alpha-slots"]
+    assert alpha.low is not None
+    assert alpha.value is not None
+    assert alpha.low == pytest.approx(alpha.value, abs=0.1)  # all dialogues are alike
 
 
 def test_votes_are_counted_turn_by_turn_and_slot_by_slot() -> None:

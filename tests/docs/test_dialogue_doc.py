@@ -17,7 +17,9 @@ from nikawa.collect.form import find_form
 from nikawa.collect.items import open_synced
 from nikawa.collect.job import create_links
 from nikawa.collect.project import open_project
+from nikawa.recipes.recipe import recipes
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "dialogue"
 TEXT = (Path(__file__).parents[2] / "docs" / "dialogue.md").read_text("utf-8")
 FILES = re.findall(r"`([\w.]+\.jsonl?)` (?:lists|has)[^\n]*\n\n```json\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = [
@@ -80,12 +82,29 @@ def test_the_files_and_commands_make_both_projects(
             marked = given if name == "beni" else [given[0], given[0]]
             body = {"lease": lease, "key": "k", "answer": {"states": marked}}
             assert client.post(f"{link}/answer", json=body).status_code == 200
-    export, agree, aggregate = COMMANDS[5:]
+    export, agree, aggregate = COMMANDS[5:8]
     run(export)
     assert "joint-goal" in run(agree)
     run(aggregate)
     ties = (tmp_path / "gold" / "adjudicate.tsv").read_text("utf-8")
     assert "turn 2 宿-名前: 帆船ホテル 1, no value 1" in ties
+
+
+@pytest.mark.slow
+def test_the_recipe_is_built_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ontology.ko.json", "entities.ko.json"):
+        text = (EXAMPLES / name).read_text("utf-8")
+        Path(name).write_text(text, "utf-8")
+    (config,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    Path("wos.toml").write_text(config, "utf-8")
+    waits, *rest = COMMANDS[8:]
+    assert "waiting for judgements in my-wos/people/dialogues" in run(waits)
+    shown = [run(line) for line in rest]
+    assert "jga" in shown[1]
+    assert Path("trial-report/index.html").is_file()
+    rows = re.findall(r"^\| `([\w-]+)` \|", TEXT.partition("## Build a dataset")[2], re.MULTILINE)
+    assert rows == [stage.name for stage in recipes()["wos"].stages]
 
 
 def test_the_settings_are_those_of_the_form() -> None:

@@ -151,6 +151,38 @@ def accept(sheet: Sheet, inputs: dict[str, Any], worker: int) -> str:
     return "unacceptable" if is_odd and worker != 2 else "acceptable"
 
 
+def converse(sheet: Sheet, inputs: dict[str, Any], worker: int) -> dict[str, Any]:
+    """All of the goal in one turn, and a second turn that thanks; names are of the first entity that fits."""
+    ontology, entities = sheet.settings["ontology"]["domains"], sheet.settings["entities"]
+    wanted = inputs["constraints"]
+    state: dict[str, str] = {}
+    for row in wanted:
+        domain, _, slot = row.get("same", "").partition("-")
+        if not row.get("value") and ontology[domain]["slots"][slot].get("kind") == "offer":
+            fixed = {
+                one["slot"].partition("-")[2]: one["value"]
+                for one in wanted
+                if one["slot"].startswith(f"{domain}-")
+                and one.get("value", "dontcare") != "dontcare"
+            }
+            fits = (
+                entity
+                for entity in entities[domain]
+                if all(entity.get(key, value) == value for key, value in fixed.items())
+            )
+            state[row["same"]] = next(fits)[slot]
+        state[row["slot"]] = row.get("value") or state[row["same"]]
+    entries = [f"{slot}-{value}" for slot, value in state.items()]
+    done = {"ja": "承知しました。", "ko": "네, 알겠습니다."}[sheet.language]
+    turns: list[dict[str, Any]] = [
+        {"role": "user", "text": " ".join(inputs["goal"])[:200], "state": entries},
+        {"role": "sys", "text": done},
+        {"role": "user", "text": done, "state": entries},
+        {"role": "sys", "text": done},
+    ]
+    return {"how": "self", "turns": turns}
+
+
 OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
     "choice": choose,
     "inference": infer,
@@ -178,6 +210,8 @@ OPINIONS: dict[str, Callable[[Sheet, dict[str, Any], int], Any]] = {
     "span-tagging": lambda sheet, inputs, _: inputs["spans"],
     "tree": parse,
     "acceptability": accept,
+    "dialogue": converse,
+    "dialogue-states": lambda sheet, inputs, _: inputs["states"],
 }
 """Form to what a worker answers."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -147,6 +148,16 @@ def _trees() -> dict[str, str]:
     return {"sentences.jsonl": _lines(rows), "config.toml": config}
 
 
+def _dialogues(language: str) -> dict[str, str]:
+    """The ontology and the table of the examples, and a few goals."""
+    folder = Path(__file__).parents[2] / "examples" / "dialogue"
+    names = {part: f"{part}.{language}.json" for part in ("ontology", "entities")}
+    config = "".join(f'{part} = "{name}"\n' for part, name in names.items())
+    config += 'goals = 6\nvalidators = 2\nsource_licence = "CC0"\nsplit = "0.5,0.25,0.25"\n'
+    files = {name: (folder / name).read_text("utf-8") for name in names.values()}
+    return {**files, "config.toml": config}
+
+
 def _fewer(name: str, **settings: Any) -> dict[str, str]:
     """The sources of a recipe of KLUE with other numbers, such as fewer workers."""
     files = KLUE_SOURCES[name]()
@@ -164,6 +175,8 @@ SMALL_SOURCES: dict[str, Callable[[], dict[str, str]]] = {
     "jsick": _pairs,
     "reading-ja": _passages,
     "klue-mrc": lambda: _fewer("klue-mrc", checkers=1),
+    "wos": lambda: _dialogues("ko"),
+    "dst-ja": lambda: _dialogues("ja"),
     "ynat": lambda: _fewer("ynat", section=2, sections=[], workers=2),
     "klue-sts": lambda: _fewer("klue-sts", workers=2, ratings=2),
     "klue-nli": lambda: _fewer("klue-nli", validators=2, votes=2),

@@ -110,8 +110,9 @@ class WeighedMeasure:
         return np.array([self.weigh(row) for row in rows])
 
     def grouped(self, groups: NDArray[np.int64]) -> WeighedMeasure:
-        """Keep the items, remember whose weight each takes."""
-        return WeighedMeasure(self.name, self.level, self.items, self.weigh, groups)
+        """Keep the items, remember whose weight each takes; groups may be grouped again."""
+        chain = groups if self.groups is None else groups[self.groups]
+        return WeighedMeasure(self.name, self.level, self.items, self.weigh, chain)
 
 
 AnyMeasure = SummedMeasure | WeighedMeasure

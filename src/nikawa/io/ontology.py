@@ -221,7 +221,7 @@ def parse_entities(value: Any, ontology: Ontology, file: Path | str = "entities"
 
 
 def complete_ontology(ontology: Ontology, entities: Entities) -> Ontology:
-    """The ontology with the values of the table in slots that list none."""
+    """The ontology with the values of the table in slots that list none, and in `book` slots those of their sources."""
     domains = {}
     for name, domain in ontology.domains.items():
         rows = entities.rows.get(name, ())
@@ -232,7 +232,15 @@ def complete_ontology(ontology: Ontology, entities: Entities) -> Ontology:
                 values = tuple(dict.fromkeys(row[key] for row in rows))
                 slots[key] = msgspec.structs.replace(slot, values=values)
         domains[name] = msgspec.structs.replace(domain, slots=slots)
-    return msgspec.structs.replace(ontology, domains=domains)
+    complete = msgspec.structs.replace(ontology, domains=domains)
+    for domain in domains.values():
+        for key, slot in domain.slots.items():
+            found = [complete.find_slot(source) for source in slot.sources]
+            taken = [value for one in found if one is not None for value in one.values]
+            values = tuple(dict.fromkeys((*slot.values, *taken)))
+            if slot.kind == "book" and values != slot.values:
+                domain.slots[key] = msgspec.structs.replace(slot, values=values)
+    return complete
 
 
 def list_values(ontology: Ontology) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,7 +80,7 @@ def write_sheet(store: Store, question: Question, examples: list[Example]) -> No
         guideline=ask.guideline,
         names=dict(ask.names),
         anchors=dict(ask.anchors),
-        settings={name: getattr(store.config, of) for name, of in ask.settings.items()},
+        settings=form_settings(store, ask),
         simulated=has_simulated_answers(store, ask),
     )
     writers = place / WRITERS
@@ -102,6 +102,15 @@ def write_sheet(store: Store, question: Question, examples: list[Example]) -> No
         write_writers(writers, rows, overwrite=True)
     elif not rows:
         writers.unlink(missing_ok=True)
+
+
+def form_settings(store: Store, ask: Ask) -> dict[str, Any]:
+    """The settings of a question's form; of source files, what is in them."""
+    settings = dict(ask.options(store.config)) if ask.options is not None else {}
+    for name, of in ask.settings.items():
+        is_file = of in store.recipe.sources
+        settings[name] = read_json(store.file(of), Any) if is_file else getattr(store.config, of)
+    return settings
 
 
 WRITERS = "tasks.writers.jsonl"
@@ -152,6 +161,8 @@ class Answers:
     given: int = 0
     columns: bool = False
     """Whether a worker is only a column of a sheet."""
+    enough: Callable[[Sequence[Any]], bool] | None = None
+    """Whether the answers about an item will do though there are fewer (`Ask.enough`)."""
     barred: Mapping[str, set[str]] = field(default_factory=dict)
     """By item the workers who may not answer about it."""
     decisions: dict[str, list[Judgement]] = field(default_factory=dict)
@@ -184,12 +195,19 @@ class Answers:
         return [
             example
             for name, example in self.known.items()
-            if len(self.held.get(name, ())) < self.workers and not self.is_decided(name)
+            if len(self.held.get(name, ())) < self.workers
+            and not self.is_decided(name)
+            and not self.is_enough(name)
         ]
 
     def is_decided(self, item: str) -> bool:
         """Whether a decision is the gold of an item whatever further answers would say."""
         return any(decision.kind == "decision" for decision in self.decisions.get(item, ()))
+
+    def is_enough(self, item: str) -> bool:
+        """Whether the answers about an item will do."""
+        given = [judgement.answer for judgement in self.held.get(item, {}).values()]
+        return self.enough is not None and bool(given) and self.enough(given)
 
     def in_order(self) -> Iterator[Judgement]:
         """All answers, item by item."""
@@ -421,7 +439,8 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
     if done is not None and done.key == key and (has_sheet or not sum(done.read.values())):
         return done
     items = {example.id: example for name in question.reads for example in store.examples(name)}
-    answers = Answers(items, asked.workers, barred=barred_workers(store, question, items))
+    barred = barred_workers(store, question, items)
+    answers = Answers(items, asked.workers, enough=question.enough, barred=barred)
     write_sheet(store, asked, list(items.values()))
     if done is not None and done.key == key:
         return done
@@ -559,7 +578,7 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
     return done
 
 
-STRUCTURES = ("span-tagging", "tree", "reading-answers", "multiple-selection")
+STRUCTURES = ("span-tagging", "tree", "dialogue-states", "reading-answers", "multiple-selection")
 """Forms whose answers have measures of their own."""
 PLACES = 6
 """Decimals that are kept."""

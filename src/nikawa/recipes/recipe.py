@@ -21,7 +21,7 @@ never made twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -177,7 +177,10 @@ class Ask:
     """The inputs as workers see them, under the names that the form reads; as they are when None. What it leaves out is
     for the build alone."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Settings of the form that a config field decides: setting to field."""
+    """Settings of the form that a config field decides: setting to field. Of a field that names a source file, the sheet
+    has the content."""
+    options: Callable[[Any], Mapping[str, Any]] | None = None
+    """Further settings of the form, made of the config."""
     labels: tuple[str, ...] = ()
     """What may be answered, where the form is one of labels, or may be marked, where it is one of
     spans."""
@@ -192,6 +195,9 @@ class Ask:
     apart: tuple[str, ...] = ()
     """Earlier `Ask`s about the same items or what they were made of: who answered there does not
     answer here."""
+    enough: Callable[[Sequence[Any]], bool] | None = None
+    """Whether the answers about an item will do though workers are missing, as where one wrote alone what two write
+    together. None: they never do."""
     simulate: Simulate | None = None
     """Makes up an answer where a build is tried out without people."""
     uses: tuple[str, ...] = ()
@@ -237,6 +243,8 @@ class Recipe:
     by_design: Callable[[Any], tuple[KnownFinding, ...]] = lambda config: ()
     """What `nikawa data check` finds in a release with these settings and is as the paper has it;
     `known.toml` of the release lists it."""
+    describe: Callable[[Mapping[str, Sequence[Example]]], tuple[str, ...]] = lambda splits: ()
+    """Sentences about the released splits, which the card lists with its known problems."""
     notes: tuple[str, ...] = field(default=())
     """Choices made here because the papers do not specify them; the card lists them."""
 
@@ -295,20 +303,8 @@ def built_card(published: Card, config: Config, **changes: Any) -> Card:
     )
 
 
-NOT_DESCRIBED = ("wos",)
-"""Datasets that can be read but not built: how they were made is in none of the papers the recipes
-follow."""
-
-
 def find_recipe(name: str) -> Recipe:
-    """The recipe called `name`.
-
-    Raises:
-        BadInput: the recipe does not exist. The message distinguishes datasets that cannot be built from unknown names.
-    """
-    if name in NOT_DESCRIBED:
-        what = f"{name} can be read but not built: its paper does not describe how it was made"
-        raise BadInput(what, cure="nikawa build list shows what can be built")
+    """The recipe called `name`; an unknown name is bad input that names the nearest."""
     return recipes()[name]
 
 

@@ -256,6 +256,7 @@ def write_release(store: Store, key: str) -> Built:
     examples = {split: [example for _, example in pairs] for split, pairs in splits.items()}
     figures = figures_of(store, examples)
     card = complete_card(store, figures)
+    card = replace(card, problems=(*card.problems, *store.recipe.describe(examples)))
     built = Built(
         recipe=store.recipe.name,
         version=store.config.version,

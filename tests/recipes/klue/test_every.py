@@ -15,7 +15,7 @@ from nikawa.datasets.klue.ynat import LABELS
 from nikawa.datasets.lineage import read_lineage
 from nikawa.errors import BadInput
 from nikawa.recipes.build import BuildOptions, BuildReport, build
-from nikawa.recipes.recipe import NOT_DESCRIBED, Ask, Stage, recipes
+from nikawa.recipes.recipe import Ask, Stage, recipes
 from nikawa.recipes.store import run_stage
 
 NAMES = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-mrc", "klue-dp")
@@ -232,13 +232,3 @@ def test_workers_are_kept_apart_from_a_question_that_was_asked() -> None:
     ]
     with pytest.raises(ValueError, match=r"tagging reads \['nothing'\]"):
         replace(recipe, stages=tuple(odd))
-
-
-@pytest.mark.parametrize("name", NOT_DESCRIBED)
-def test_what_no_paper_describes_is_read_alone(name: str, tmp_path: Path) -> None:
-    assert name in benchmarks()
-    with pytest.raises(
-        BadInput, match=rf"^{name} can be read but not built: its paper does not describe"
-    ):
-        build(name, tmp_path / "out", BuildOptions())
-    assert name not in recipes()

@@ -103,16 +103,22 @@ FORM = Form(
             **STATE_WORDS["ja"],
             "prompt": "利用者の発言ごとに、それまでに伝えられた要望が正しいか確かめ、誤りがあれば直してください。",
             "dialogue": "対話",
+            "input_turns": "発言",
+            "input_states": "要望",
         },
         "ko": {
             **STATE_WORDS["ko"],
             "prompt": "이용자 발화마다 그때까지 말한 요구 사항이 맞는지 확인하고, 틀린 것은 고쳐 주세요.",
             "dialogue": "대화",
+            "input_turns": "발화",
+            "input_states": "요구 사항",
         },
         "en": {
             **STATE_WORDS["en"],
             "prompt": "Check the requests after each turn of the user, and correct what is wrong.",
             "dialogue": "Dialogue",
+            "input_turns": "Turns",
+            "input_states": "Requests",
         },
     },
     guideline=make_guideline(

@@ -1,0 +1,1 @@
+"""Recipes of task-oriented dialogues with their states."""
