@@ -33,7 +33,6 @@ import msgspec
 
 from nikawa.datasets.custom import BUILT_HERE
 from nikawa.datasets.known import KnownFinding
-from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement
 from nikawa.registry import Registry, collect_plugins
 

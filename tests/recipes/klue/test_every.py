@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nikawa.datasets import benchmarks, load
+from nikawa.datasets import load
 from nikawa.datasets.klue.ynat import LABELS
 from nikawa.datasets.lineage import read_lineage
-from nikawa.errors import BadInput
 from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.recipe import Ask, Stage, recipes
 from nikawa.recipes.store import run_stage
