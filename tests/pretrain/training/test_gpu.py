@@ -12,6 +12,9 @@ import torch
 
 from nikawa.pretrain.training import train
 
+# The compiler of torch 2.11 looks at gradients of tensors that have none, and warns of it.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+
 
 @pytest.fixture
 def card() -> str:

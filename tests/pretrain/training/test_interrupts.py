@@ -127,7 +127,7 @@ def test_the_command_says_where_it_stopped(tmp_path: Path) -> None:
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
     _, error = child.communicate(timeout=60)
-    assert child.returncode == 130
+    assert child.returncode == 130, error
     assert re.search(
         r"^nikawa: stopped at step [\d,]+ of 100,000; run the same command again to resume$",
         error,

@@ -2,13 +2,15 @@
 optimiser, AdamW.
 
 With bf16 the model computes in bf16 and float32 master weights take the updates. Nothing in a step
-of the optimiser waits for the device, so that it can be captured in a graph.
+of the optimiser waits for the device, so that it can be captured in a graph. On a GPU with Triton
+the step in bf16 is that of `kernels.FusedAdamW`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from math import ceil
 from typing import Any
 
@@ -146,7 +148,7 @@ class GraphSteps(Steps):
         import torch
 
         state = {name: value.clone() for name, value in self.optimiser.state().items()}
-        is_fresh = not any(name.startswith("exp_avg") for name in state)
+        is_fresh = not any(name.startswith("exp_avg") for name in state)  # torch makes them late
         self._order.fill_(self._store.n)
         for length in sorted(lengths, reverse=True):
             self._stream.wait_stream(torch.cuda.current_stream())
@@ -157,8 +159,10 @@ class GraphSteps(Steps):
             torch.cuda.current_stream().wait_stream(self._stream)
             graph = torch.cuda.CUDAGraph()
             self._model.zero_grad(set_to_none=True)
+            self.optimiser.prepare_capture()
             with torch.cuda.graph(graph, pool=self._pool):
                 self._learn_next(length)
+            self.optimiser.finish_capture()
             self._graphs[length] = graph
         self.optimiser.restore(state)
         if is_fresh:
@@ -208,6 +212,17 @@ def has_weight_decay(name: str, parameter: Any) -> bool:
     return bool(parameter.ndim > 1) or not (name.endswith("bias") or "norm" in name.lower())
 
 
+def has_kernels(device: Any) -> bool:
+    """Whether the kernels of `kernels` can be used on the device: a GPU with bf16, and Triton."""
+    import torch
+
+    if device.type != "cuda" or find_spec("triton") is None or not torch.cuda.is_bf16_supported():
+        return False
+    from nikawa.models.encoder.kernels import run_here
+
+    return run_here()
+
+
 class Optimiser:
     """AdamW with clipping and a learning rate that rises and falls, over the parameters that have a
     gradient.
@@ -227,23 +242,33 @@ class Optimiser:
         self.live = list(parameters.values())
         """The model's own weights."""
         self.bf16, self.clip = bf16, settings.clip
-        self.masters = [p.detach().float().clone() for p in self.live] if bf16 else self.live
-        """The weights that are updated: float32 copies with bf16, else the model's own."""
         device = self.live[0].device
         self._on_gpu = device.type == "cuda"
-        self._rates = torch.tensor([*learning_rates(settings, steps), 0.0], device=device)
         self.at = torch.zeros(1, dtype=torch.long, device=device)
         """Steps made."""
+        rates = [*learning_rates(settings, steps), 0.0]
+        decays = [
+            settings.weight_decay if has_weight_decay(name, weights) else 0.0
+            for name, weights in parameters.items()
+        ]
+        self._fused: Any = None
+        self._adamw: Any = None
+        self.masters: list[Any]
+        """The weights that are updated: float32 copies with bf16, else the model's own."""
+        if bf16 and has_kernels(device):
+            from nikawa.models.encoder.kernels import FusedAdamW
+
+            self._fused = FusedAdamW(self.live, decays, rates, self.at, self.clip)
+            self.masters = self._fused.masters
+            return
+        self.masters = [p.detach().float().clone() for p in self.live] if bf16 else self.live
+        self._rates = torch.tensor(rates, device=device)
         self._rate = torch.zeros((), device=device)
-        decayed: list[Any] = []
-        free: list[Any] = []
-        for name, master in zip(self.names, self.masters, strict=True):
-            (decayed if has_weight_decay(name, master) else free).append(master)
+        groups: dict[float, list[Any]] = {settings.weight_decay: [], 0.0: []}
+        for decay, master in zip(decays, self.masters, strict=True):
+            groups[decay].append(master)
         self._adamw = torch.optim.AdamW(
-            [
-                {"params": decayed, "weight_decay": settings.weight_decay},
-                {"params": free, "weight_decay": 0.0},
-            ],
+            [{"params": masters, "weight_decay": decay} for decay, masters in groups.items()],
             lr=self._rate if self._on_gpu else 0.0,
             fused=self._on_gpu or device.type == "cpu",
             capturable=self._on_gpu,
@@ -256,6 +281,9 @@ class Optimiser:
         """Clip, set the rate, step, and copy the masters back to the model."""
         import torch
 
+        if self._fused is not None:
+            self._fused.step()
+            return
         if self.bf16:
             torch._foreach_copy_([m.grad for m in self.masters], [p.grad for p in self.live])
         self._clip_gradients([m.grad for m in self.masters])
@@ -281,12 +309,31 @@ class Optimiser:
             return  # saves a pass over all gradients; on a GPU asking would mean waiting for it
         torch._foreach_mul_(gradients, torch.clamp(self.clip / (total + 1e-6), max=1.0))
 
+    def prepare_capture(self) -> None:
+        """Call before a graph with one step is captured."""
+        if self._fused is not None:
+            self._fused.prepare_capture()
+
+    def finish_capture(self) -> None:
+        """Call after it was captured, before it is replayed."""
+        if self._fused is not None:
+            self._fused.finish_capture()
+
+    def _moments(self, number: int) -> dict[str, Any]:
+        """What the optimiser keeps for the parameter of this number; empty before torch's first
+        step.
+        """
+        if self._fused is None:
+            return dict(self._adamw.state.get(self.masters[number], {}))
+        means, squares = self._fused.means[number], self._fused.squares[number]
+        return {"step": self.at[0].float(), "exp_avg": means, "exp_avg_sq": squares}
+
     def state(self) -> dict[str, Any]:
         """Everything that must be restored for the next step to be the same."""
         state: dict[str, Any] = {"at": self.at}
-        for name, master in zip(self.names, self.masters, strict=True):
+        for number, (name, master) in enumerate(zip(self.names, self.masters, strict=True)):
             state[f"weight/{name}"] = master.detach()
-            for key, value in self._adamw.state.get(master, {}).items():
+            for key, value in self._moments(number).items():
                 state[f"{key}/{name}"] = value
         return state
 
@@ -296,21 +343,23 @@ class Optimiser:
 
         with torch.no_grad():
             self.at.copy_(state["at"])
-            for name, master, live in zip(self.names, self.masters, self.live, strict=True):
+            for number, (name, master) in enumerate(zip(self.names, self.masters, strict=True)):
                 master.copy_(state[f"weight/{name}"])
-                live.copy_(master)
-                moments = self._adamw.state[master]
+                self.live[number].copy_(master)
+                moments = self._moments(number)
                 for key in ("step", "exp_avg", "exp_avg_sq"):
                     value = state.get(f"{key}/{name}")
                     if value is not None and key in moments:
                         moments[key].copy_(value)
                     elif value is not None:
                         on_cpu = key == "step" and not self._on_gpu
-                        moments[key] = value.clone().to("cpu" if on_cpu else master.device)
+                        self._adamw.state[master][key] = value.clone().to(
+                            "cpu" if on_cpu else master.device
+                        )
 
     def reset(self) -> None:
         """Back to the first step, with the weights as they are."""
         self.at.zero_()
-        for moments in self._adamw.state.values():
-            for value in moments.values():
+        for number in range(len(self.masters)):
+            for value in self._moments(number).values():
                 value.zero_()

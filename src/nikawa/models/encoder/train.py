@@ -25,7 +25,7 @@ from nikawa.models.base import Progress, Scorer, ignore_progress
 from nikawa.models.encoder.batches import Batch, Rows, RowStore, choose_lengths, plan_epoch
 from nikawa.models.encoder.device import report_device_errors, seed_torch, uses_bf16
 from nikawa.models.encoder.settings import FIRST_METRIC, RUNTIME_SETTINGS, EncoderSettings
-from nikawa.models.encoder.steps import GraphSteps, Loss, PlainSteps, Steps
+from nikawa.models.encoder.steps import GraphSteps, Loss, PlainSteps, Steps, has_kernels
 from nikawa.records import Example, Prediction, Task
 
 STATE_FILE = "training.pt"
@@ -95,6 +95,11 @@ class TrainingLoop:
         if bf16:
             self._exact = {n: p.detach().float().clone() for n, p in model.named_parameters()}
         model.to(device, torch.bfloat16 if bf16 else torch.float32).train()
+        self._fast_layers: Any = None
+        if bf16 and has_kernels(device):
+            from nikawa.models.encoder.kernels import FastLayers
+
+            self._fast_layers = FastLayers(model)
         self.store = RowStore(training.rows, device)
         sizes = self.store.row_lengths()
         self._longest = max(int(sizes.max()), 1)
@@ -203,6 +208,8 @@ class TrainingLoop:
         import torch
 
         model, optimiser = self._training.model, self._optimiser
+        if self._fast_layers is not None:
+            self._fast_layers.restore()
         if self._training.settings.keep == "best" and self._best_state is not None:
             optimiser.restore(self._best_state)
         if optimiser.bf16:
