@@ -280,6 +280,8 @@ class Form:
         if self.settings is None:
             return dict(chosen)
         table = msgspec.to_builtins(msgspec.convert(dict(self.sets), self.settings))
+        if self.prepare is not None and not self.files:
+            table = msgspec.to_builtins(self.parse_options({**table, **chosen}))
         return {**table, **chosen}
 
     def main_question(self, options: Options) -> str:

@@ -322,6 +322,30 @@ def in_one_language(page: Page, served: Served, language: str) -> None:
     shown.set_viewport_size(desk)
 
 
+def test_a_translation_is_asked_for_in_its_language(serve: Callable[..., Served]) -> None:
+    served = serve(
+        "translation",
+        items=1,
+        inputs={"korean": "고양이가 잔다.", "check": "수"},
+        form_settings={"source_language": "ko", "target_language": "en"},
+    )
+    page = served.worker(language="ja")
+    inner = page.open()
+    assert inner.evaluate(AUDIT) == []
+    assert inner.get_attribute(".block-korean .text", "lang") == "ko"
+    assert inner.inner_text(".block-korean h3") == "韓国語"
+    assert inner.get_attribute("#field-text-0", "lang") == "en"
+    assert inner.inner_text("label[for=field-text-0]") == "訳文（英語）"
+    inner.fill("#field-text-0", "猫が寝る。")
+    inner.click("#submit")
+    inner.wait_for_selector("#problem-text-0:has-text('指定された言語の文字')")
+    inner.fill("#field-text-0", "A cat sleeps.")
+    inner.click("#submit")
+    page.ended()
+    assert served.answers() == {"english": "A cat sleeps."}
+    assert page.faults == []
+
+
 def test_every_form_is_walked() -> None:
     assert set(STEPS) == set(forms())
 

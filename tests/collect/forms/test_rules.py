@@ -177,3 +177,46 @@ def test_finer_scales() -> None:
     inputs = {"sentence1": "一", "sentence2": "二"}
     assert told("scale", {"score": 2.5}, inputs, step=0.5) == []
     assert told("scale", {"score": 2.25}, inputs, step=0.5)[0].code == "choose_one"
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ("english", "japanese", "japanese", "japanese")),
+        ({"script": "any"}, ("english", "japanese", "japanese", "any")),
+        ({"target_language": "ko"}, ("english", "korean", "korean", "korean")),
+        (
+            {"source_language": "ja", "target_language": "zh-Hant"},
+            ("japanese", "chinese", "chinese", "han"),
+        ),
+        ({"source_language": "ja"}, ("text", "japanese", "japanese", "japanese")),
+        ({"source_language": "eo", "target_language": "ain"}, ("eo", "ain", "ain", "any")),
+        (
+            {"source_language": "ko", "target_language": "en", "question": "mine"},
+            ("korean", "mine", "english", "latin"),
+        ),
+    ],
+)
+def test_a_translation_is_called_after_its_languages(
+    settings: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    form = find_form("translation")
+    options = form.parse_options(settings)
+    assert (options.source, options.question, options.begun, options.script) == names
+    assert form.initial_options(settings)["question"] == names[1]
+    again = form.parse_options(form.initial_options(settings))
+    assert again == options
+
+
+def test_settings_of_earlier_versions_tell_the_languages() -> None:
+    form = find_form("translation")
+    found = form.parse_options({"source": "korean", "question": "korean_fixed", "script": "any"})
+    assert (found.source_language, found.target_language) == ("ko", "und")
+    found = form.parse_options({"source": "text", "question": "korean", "script": "korean"})
+    assert (found.source_language, found.target_language) == ("und", "ko")
+    assert form.initial_options({"question": "x"})["target_language"] == "und"
+
+
+def test_a_language_is_a_tag() -> None:
+    with pytest.raises(BadInput, match="target_language"):
+        find_form("translation").parse_options({"target_language": "Korean!"})

@@ -59,7 +59,7 @@ def find_most(options: Options) -> int:
 
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
-    """Labels, none twice, as many as asked for, none beside one that stands alone."""
+    """Labels, none twice, as many as asked for, none together with one that excludes others."""
     labels, where = only_answer(answer, options.question), options.question
     if labels is MISSING:
         return [Problem(REFUSED)]

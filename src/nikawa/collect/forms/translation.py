@@ -1,13 +1,20 @@
-"""Translate a sentence, or correct a translation (JSICK).
+"""Translate a sentence, or correct a translation (JSICK), from any language into any other.
 
 The worker sees the sentence and, where the item has one, a translation to correct in the field. An answer is
-`{"japanese": "…"}`; sentence and translation together become an example for others to judge.
+`{"japanese": "…"}`; sentence and translation together become an example for others to judge. The settings `source_language` and
+`target_language` name the languages; inputs and answers are then called after them, so that `ko` and `en` translate the input
+`korean` into the answer `english`, unless the settings say otherwise.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from nikawa.collect.form import Answer, Form, Options, Problem, Sample, WriterExample
 from nikawa.collect.forms._base import (
@@ -20,23 +27,125 @@ from nikawa.collect.forms._base import (
 from nikawa.collect.forms._rules import check_written
 from nikawa.records import Example
 
-SCRIPTS = {
+Script = Literal[
+    "japanese",
+    "korean",
+    "any",
+    "arabic",
+    "cyrillic",
+    "devanagari",
+    "greek",
+    "han",
+    "hebrew",
+    "latin",
+    "thai",
+]
+SCRIPTS: dict[str, re.Pattern[str]] = {
     "japanese": re.compile("[ぁ-んァ-ヶ]"),
     "korean": re.compile("[가-힣]"),
     "any": re.compile(r"\w"),
+    "arabic": re.compile("[\u0620-\u064a]"),
+    "cyrillic": re.compile("[\u0400-\u052f]"),
+    "devanagari": re.compile("[\u0904-\u0939]"),
+    "greek": re.compile("[\u0370-\u03ff]"),
+    "han": re.compile("[\u4e00-\u9fff]"),
+    "hebrew": re.compile("[\u05d0-\u05ea]"),
+    "latin": re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
+    "thai": re.compile("[\u0e01-\u0e30]"),
 }
+OWN_WORDS = ("japanese", "korean", "any")
+"""Scripts whose absence has words of its own."""
+LANGUAGES: dict[str, tuple[str, Script]] = {
+    "ar": ("arabic", "arabic"),
+    "de": ("german", "latin"),
+    "el": ("greek", "greek"),
+    "en": ("english", "latin"),
+    "es": ("spanish", "latin"),
+    "fr": ("french", "latin"),
+    "he": ("hebrew", "hebrew"),
+    "hi": ("hindi", "devanagari"),
+    "id": ("indonesian", "latin"),
+    "it": ("italian", "latin"),
+    "ja": ("japanese", "japanese"),
+    "ko": ("korean", "korean"),
+    "nl": ("dutch", "latin"),
+    "pl": ("polish", "latin"),
+    "pt": ("portuguese", "latin"),
+    "ru": ("russian", "cyrillic"),
+    "th": ("thai", "thai"),
+    "tr": ("turkish", "latin"),
+    "uk": ("ukrainian", "cyrillic"),
+    "vi": ("vietnamese", "latin"),
+    "zh": ("chinese", "han"),
+}
+"""What inputs and answers in a language are called, and its script; any other language has its own tag as name, and any script."""
+UNKNOWN = "und"
+"""The tag of a language that is not known; the page does not name it."""
+Tag = Annotated[str, Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 
 
 class Translation(FormSettings, frozen=True, kw_only=True):
     """What is translated, and into what."""
 
+    source_language: Tag = "en"
+    """The language of the sentence, as a tag such as `ko` or `zh-Hant`."""
+    target_language: Tag = "ja"
+    """The language of the translation."""
     question: str = "japanese"
     source: str = "english"
     """The input that is translated."""
     begun: str = "japanese"
     """The input a translation to correct is in, where the item has one."""
-    script: Literal["japanese", "korean", "any"] = "japanese"
-    """The script a translation must hold."""
+    script: Script = "japanese"
+    """The script a translation must have a letter of; `any` accepts all."""
+
+
+def find_language(tag: str) -> tuple[str, Script]:
+    """The name of inputs and answers in a language, and its script.
+
+    >>> find_language("zh-Hant"), find_language("eo")
+    (('chinese', 'han'), ('eo', 'any'))
+    """
+    return LANGUAGES.get(tag.partition("-")[0], (tag, "any"))
+
+
+def name_after_languages(options: Options, _paths: Mapping[str, Path]) -> Options:
+    """The settings with names and script of the languages, where these are not English and Japanese and nothing else is set."""
+    name, script = find_language(options.target_language)
+    derived = {
+        "source": find_language(options.source_language)[0],
+        "question": name,
+        "begun": name,
+        "script": script,
+    }
+    if derived["source"] == name:
+        derived["source"] = (
+            "text"  # a text put into other words, or another variety of its language
+        )
+    if (options.source_language, options.target_language) == ("en", "ja"):
+        return _guess_languages(options)
+    usual = Translation()
+    changes = {
+        setting: value
+        for setting, value in derived.items()
+        if getattr(options, setting) == getattr(usual, setting)
+    }
+    return msgspec.structs.replace(options, **changes)
+
+
+def _guess_languages(options: Options) -> Options:
+    """The languages of settings that only name inputs and script, as those of earlier versions do."""
+    tags = {name: tag for tag, (name, _) in LANGUAGES.items()}
+    tags |= {"japanese": "ja", "korean": "ko", "english": "en"}
+    usual = Translation()
+    source, target = options.source_language, options.target_language
+    if options.source != usual.source:
+        source = tags.get(options.source, UNKNOWN)
+    if options.script == "korean":
+        target = "ko"
+    elif options.question != usual.question:
+        target = tags.get(options.question, UNKNOWN)
+    return msgspec.structs.replace(options, source_language=source, target_language=target)
 
 
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
@@ -47,7 +156,8 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
         if text == source:
             problems.append(Problem("text_same", where=where))
         elif not SCRIPTS[options.script].search(text):
-            problems.append(Problem(f"not_{options.script}", where=where))
+            name = options.script if options.script in OWN_WORDS else "script"
+            problems.append(Problem(f"not_{name}", where=where))
     return problems
 
 
@@ -75,6 +185,7 @@ FORM = WritingForm(
     inputs=(),
     validate=validate,
     settings=Translation,
+    prepare=name_after_languages,
     to_judge=to_judge,
     view=view,
     words={
@@ -88,6 +199,8 @@ FORM = WritingForm(
             "not_japanese": "日本語で書いてください",
             "not_korean": "韓国語で書いてください",
             "not_any": "文字で書いてください",
+            "not_script": "指定された言語の文字で書いてください",
+            "field_in": "訳文（{language}）",
         },
         "ko": {
             "prompt": "문장을 번역해 주세요.",
@@ -99,6 +212,8 @@ FORM = WritingForm(
             "not_japanese": "일본어로 써 주세요",
             "not_korean": "한국어로 써 주세요",
             "not_any": "글자로 써 주세요",
+            "not_script": "지정된 언어의 글자로 써 주세요",
+            "field_in": "번역문({language})",
         },
         "en": {
             "prompt": "Translate the sentence.",
@@ -110,6 +225,8 @@ FORM = WritingForm(
             "not_japanese": "Write it in Japanese",
             "not_korean": "Write it in Korean",
             "not_any": "Write it in letters",
+            "not_script": "Write it in the script of the language that is asked for",
+            "field_in": "Translation ({language})",
         },
     },
     guideline=make_guideline(

@@ -1,4 +1,4 @@
-// Multiple selection: check boxes; a label that stands alone removes the others, and they remove it.
+// Multiple selection: check boxes; a label of `alone` removes the others, and they remove it.
 import { changed, make, messages, nameOf, say, settings, start, tell } from "./form.js";
 import { fields, problemPlace, showTexts } from "./parts.js";
 
