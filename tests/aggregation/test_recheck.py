@@ -114,6 +114,12 @@ def test_spans_that_machine_and_others_share() -> None:
     report = find(rows)
     (row,) = report.doubtful
     assert (row.example, row.worker, row.answer) == ("1", "cho", spans((4, 6)))
+    sets = find(judge("1", aki=["a", "b"], ben=["c"], m1=["c"])).doubtful[0]
+    assert (sets.answer, sets.others, sets.machines) == (
+        ["a", "b"],
+        {"ben": ["c"]},
+        {"model:m#1": ["c"]},
+    )
     assert report.unit == "span F1"
 
 
@@ -204,5 +210,11 @@ def test_bad_requests(file: str, tmp_path: Path) -> None:
         recheck(str(path))
     with pytest.raises(BadInput, match="margin"):
         RecheckOptions(margin=-1)
+    with pytest.raises(BadInput, match="would be replaced"):
+        recheck(file, out=Path(file), overwrite=True)
+    write_records(path, judge("1", aki=1.0, ben=1e308, m1=-1e308), overwrite=True)
+    for compute in (recheck, nk.agree):
+        with pytest.raises(BadInput, match=r"as large as -?1e\+308"):
+            compute(str(path))
     with pytest.raises(BadInput, match="other"):
         recheck(file, options=RecheckOptions(question="other"))

@@ -19,6 +19,7 @@ from nikawa.aggregation.agreement import (
 )
 from nikawa.aggregation.alternative import AlternativeOptions
 from nikawa.aggregation.alternative_plan import AlternativeGoal, AlternativePlan, plan_alternative
+from nikawa.aggregation.closeness import refuse_huge_numbers
 from nikawa.aggregation.judgements import JudgementSource, build_table, load_examples, open_source
 from nikawa.aggregation.machines import MachineReport, Mixed, compare_machines
 from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, SummedMeasure
@@ -214,6 +215,8 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
         are_spans = kind is None and holds_spans(table)
         are_trees = kind is None and not are_spans and holds_trees(table)
         refuse_single_answers(table)
+        if table.numeric and options.level != "nominal":
+            refuse_huge_numbers(table)
     if kind is not None:
         _check_span_options(table, options, kind.name)
         distribution = count_all_parts(table, kind)

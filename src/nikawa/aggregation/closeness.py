@@ -26,6 +26,8 @@ from nikawa.errors import BadInput
 
 Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs", "answer-f1", "jaccard", "slot-f1"]
 """How an answer is scored against several others: the mean closeness (of labels the paper calls it accuracy); of numbers the negative root of the mean squared difference."""
+MAX_NUMBER = 1e150
+"""Numbers above have no square that can be computed with."""
 MAX_EXACT_SQUARES = 512
 """Different numbers up to which every squared difference is Python's own, as the reference has it; beyond, numpy's."""
 
@@ -42,11 +44,22 @@ def choose_score(table: Table, level: str | None = None) -> Score:
     return "neg-rmse" if table.numeric and level != "nominal" else "equality"
 
 
+def refuse_huge_numbers(table: Table) -> None:
+    """Refuse numbers whose squares have no value."""
+    values = table.values
+    if len(values) and float(np.abs(values).max()) > MAX_NUMBER:
+        odd = values[np.abs(values).argmax()]
+        what = f"answers to {table.question!r} are as large as {odd:g}"
+        raise BadInput(what, cure="correct the answers, or use the nominal level")
+
+
 class Closeness:
     """The closeness of answers of one table, given by their codes; what was computed once is looked up."""
 
     def __init__(self, table: Table, score: Score) -> None:
         self.score = score
+        if score == "neg-rmse":
+            refuse_huge_numbers(table)
         self.categories = table.categories
         self._values = table.values if score == "neg-rmse" else np.zeros(0)
         self._squares = self._square_all() if score == "neg-rmse" else None

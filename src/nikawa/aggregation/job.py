@@ -184,7 +184,7 @@ def aggregate(
         notes=(*source.notes, *note_unused_decisions(book, questions.values())),
         remarks=count_remarks(source),
         prelabels=describe_prelabels(source, tables),
-        machine_verdict=describe_machines(source, tables, rules) or msgspec.UNSET,
+        machine_verdict=describe_machines(source, tables, rules, workers_are) or msgspec.UNSET,
     )
     decided = {
         (name, table.items[place]): describe_decisions(each, book, questions[name], place)
@@ -207,14 +207,17 @@ def describe_prelabels(
 
 
 def describe_machines(
-    source: JudgementSource, tables: Mapping[str, Table], rules: Mapping[str, Rule]
+    source: JudgementSource,
+    tables: Mapping[str, Table],
+    rules: Mapping[str, Rule],
+    workers_are: str,
 ) -> str:
     """A paragraph on each question that machines answered too; empty where they cannot be compared with persons."""
     by_question = {table.question: (table, rules[name]) for name, table in tables.items()}
     verdicts = []
     for table, rule in by_question.values():
         rows = list(list_machines(source, rule))
-        verdicts.append(judge_machines(table, rows, source.workers_are))
+        verdicts.append(judge_machines(table, rows, workers_are))
     return " ".join(filter(None, verdicts))
 
 

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from nikawa.aggregation.agree_job import AgreeOptions, mix_with_machines
+from nikawa.aggregation.closeness import refuse_huge_numbers
 from nikawa.aggregation.judgements import build_table, open_source
 from nikawa.aggregation.machines import UNITS as CLOSENESS
 from nikawa.aggregation.machines import Mixed
@@ -163,6 +164,9 @@ def recheck(
     options = options or RecheckOptions()
     if out is not None:
         refuse_existing(out, overwrite=overwrite)
+        if out.exists() and out.resolve() == Path(spec).resolve():
+            what = "has the judgements, and would be replaced by the list"
+            raise BadInput(what, file=out, cure="choose another name for --out")
     source = open_source(spec, data, options.how)
     table = build_table(source, options.question)
     mixed = mix_with_machines(table, source, AgreeOptions())
@@ -282,6 +286,7 @@ def _lead_against(votes: Floats, persons: Table) -> Floats:
 def _contradict_numbers(
     table: Table, persons: Table, is_machine: Flags, compared: Flags, margin: float
 ) -> Contradictions:
+    refuse_huge_numbers(table)
     model = ScaleModel.fit(table, is_machine)
     guess = model.predict(table, is_machine)
     guess = np.where(np.isnan(guess), average_machines(table, is_machine), guess)
@@ -364,4 +369,7 @@ def _show_answer(category: Any) -> Any:
     """An answer as a record holds it: a label, a number, a list of spans, a tree."""
     if isinstance(category, tuple):
         return [{"start": start, "end": end, "label": label} for start, end, label in category]
-    return msgspec.to_builtins(category)
+    plain = msgspec.to_builtins(category, builtin_types=())
+    if isinstance(plain, dict) and len(plain) == 1:  # a set of labels, the states of a dialogue
+        (plain,) = plain.values()
+    return list(plain) if isinstance(plain, tuple) else plain
