@@ -190,7 +190,10 @@ def test_backup_is_whole_private_and_opens_again(
     assert (tmp_path / "b.tar.zst").stat().st_mode & 0o777 == 0o600
     backup(here.board.folder, tmp_path / "b.tar")
     with tarfile.open(tmp_path / "b.tar") as archive:
-        archive.extractall(tmp_path / "again", filter="data")
+        archive.extractall(tmp_path / "again", filter="tar")
+    assert (tmp_path / "again" / "board").stat().st_mode & 0o777 == 0o700
+    with pytest.raises(BadInput, match=r"end it with .tar, .tar.gz or .tar.zst"):
+        backup(here.board.folder, tmp_path / "b.zip")
     restored = open_board(tmp_path / "again" / "board")
     with open_store("", restored) as store:
         again = BoardUnderTest(restored, store, here.gold, here.now)

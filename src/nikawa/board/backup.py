@@ -24,6 +24,9 @@ from nikawa.io.judgements.formula_escape import guard_cell
 from nikawa.serve.database import Connection, Sqlite
 
 
+ARCHIVES = (".tar", ".tar.gz", ".tar.zst")
+
+
 @dataclass(frozen=True)
 class BackupReport:
     """What was written."""
@@ -40,7 +43,11 @@ def backup(folder: Path, out: Path, *, overwrite: bool = False, database: str = 
 
     It has mode 0600: the labels are in it. The database is copied first; every file that it names was on disk before.
     """
+    if not out.name.endswith(ARCHIVES):
+        what = "is no name of an archive that can be written"
+        raise BadInput(what, file=out, cure="end it with .tar, .tar.gz or .tar.zst")
     refuse_existing(out, overwrite)
+    name = folder.resolve().name
     with open_both(folder, database) as (board, store), TemporaryDirectory() as place:
         copies = Path(place)
         copies.chmod(0o700)
@@ -52,15 +59,16 @@ def backup(folder: Path, out: Path, *, overwrite: bool = False, database: str = 
             atomic_write(out, overwrite=overwrite, private=True) as stream,
             tarfile.open(fileobj=stream, mode="w|") as archive,
         ):
+            archive.add(board.folder, arcname=name, recursive=False)  # unpacked with its mode
             if has_database:
-                archive.add(copies / DATABASE, arcname=f"{folder.name}/{DATABASE}")
+                archive.add(copies / DATABASE, arcname=f"{name}/{DATABASE}")
                 count += 1
             for path in sorted(board.folder.rglob("*")):
-                name = path.relative_to(board.folder)
-                if name.parts[0].startswith((DATABASE, ".")):
+                inside = path.relative_to(board.folder)
+                if inside.parts[0].startswith((DATABASE, ".")):
                     continue
                 with suppress(FileNotFoundError):  # a stale upload was removed meanwhile
-                    archive.add(path, arcname=f"{folder.name}/{name}", recursive=False)
+                    archive.add(path, arcname=f"{name}/{inside}", recursive=False)
                     count += path.is_file()
     return BackupReport(str(out), count, out.stat().st_size, has_database)
 
