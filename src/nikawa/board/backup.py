@@ -23,7 +23,6 @@ from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.judgements.formula_escape import guard_cell
 from nikawa.serve.database import Connection, Sqlite
 
-
 ARCHIVES = (".tar", ".tar.gz", ".tar.zst")
 
 
