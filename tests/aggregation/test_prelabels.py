@@ -15,9 +15,9 @@ from nikawa.aggregation.prelabels import (
     is_same_answer,
     measure_prelabels,
 )
+from nikawa.datasets.aggregated import read_aggregation_facts
 from nikawa.io.records import write_records
 from nikawa.records import Judgement, Prelabel
-from nikawa.splitting.job import aggregation_facts
 
 LABELS = ("a", "b", "c")
 
@@ -156,7 +156,7 @@ def test_agree_and_the_card_report_it(tmp_path: Path) -> None:
     assert "filled in at random" in report.prelabels
     summary = tmp_path / "summary.json"
     summary.write_bytes(msgspec.json.encode(report))
-    assert "Pre-labels: The answer of model:m" in aggregation_facts(summary)["labels"]
+    assert "Pre-labels: The answer of model:m" in read_aggregation_facts(summary)["labels"]
 
 
 def test_agree_says_nothing_of_files_without(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import nikawa as nk
 from nikawa.io.records import write_records
 from nikawa.records import Example, Judgement
 
@@ -73,3 +74,12 @@ def test_the_card_and_the_lineage_say_what_machines_did(
     page = (hub / "README.md").read_text("utf-8")
     assert done in page
     assert "<img" not in page
+
+
+def test_a_dataset_made_in_a_notebook_has_the_same_card(judged: Path) -> None:
+    result = nk.aggregate(judged, machines="tie-break", examples=judged.parent / "examples.jsonl")
+    labels = result.to_dataset().card.labels
+    assert labels.startswith("Made from workers' answers by nikawa aggregate: label by majority")
+    assert "broke 4 ties of persons (label)" in labels
+    assert "Alternative annotator test" in labels
+    assert "machine_verdict" not in repr(result).splitlines()[0]

@@ -38,6 +38,7 @@ from nikawa.aggregation.verdicts import (
     soft_labels,
     span_shares,
 )
+from nikawa.datasets.aggregated import AggregateSummary, describe_aggregation
 from nikawa.datasets.load import loose_dataset
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, private_files
@@ -156,6 +157,16 @@ class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Everything `nikawa aggregate` reports."""
 
     main_table: ClassVar[str] = "rules"
+    headline_fields: ClassVar[tuple[str, ...]] = (
+        "judgements",
+        "workers_are",
+        "items",
+        "workers",
+        "answers",
+        "missing",
+        "kept",
+        "unjudged",
+    )
 
     judgements: str
     workers_are: str
@@ -242,10 +253,13 @@ class AggregateResult(ShownAsTables):
             raise BadInput("no item has gold", cure="choose another rule or other ties")
         everything = tuple(example for part in splits.values() for example in part)
         made = loose_dataset(Path("gold"), everything)
+        summary = msgspec.convert(msgspec.to_builtins(self.report), AggregateSummary)
+        facts = {"name": name, "title": name, **describe_aggregation(summary)}
+        card = msgspec.structs.replace(made.card, **facts)
         return msgspec.structs.replace(
             made,
             name=name,
-            card=msgspec.structs.replace(made.card, name=name, title=name),
+            card=card,
             splits={split: tuple(part) for split, part in splits.items()},
         )
 

@@ -23,6 +23,7 @@ from nikawa.checks.label_balance import label_findings
 from nikawa.checks.leaks import group_by_premise, split_leaks
 from nikawa.checks.quality import distribution, tops
 from nikawa.datasets import load
+from nikawa.datasets.aggregated import read_aggregation_facts
 from nikawa.datasets.card import fill_card
 from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.datasets.keys import find_notice
@@ -41,7 +42,7 @@ from nikawa.datasets.views import source_of, views_of
 from nikawa.errors import BadInput, list_names, name_faulty_file
 from nikawa.io.atomic import private_files, refuse_existing, staged_files
 from nikawa.io.folders import CARD, JUDGEMENTS, check_split_names, write_folder
-from nikawa.io.json import read_json, read_json_lines
+from nikawa.io.json import read_json_lines
 from nikawa.io.records import read_records
 from nikawa.io.remote import to_path
 from nikawa.models import Trainable, model
@@ -375,7 +376,7 @@ def _describe(dataset: Dataset, text: str, options: SplitOptions) -> Dataset:
     way = "" if options.by == "random" else f" ({splitters()[options.by].title})"
     split_note = f"Split again by nikawa split --by {options.by} --sizes {options.sizes} --seed {options.settings.seed}{way}."
     description = f"{dataset.card.description.rstrip('. ')}. {split_note}"
-    facts = aggregation_facts(to_path(text).parent / SUMMARY) if _is_aggregated(text) else {}
+    facts = read_aggregation_facts(to_path(text).parent / SUMMARY) if _is_aggregated(text) else {}
     source = to_path(text) / CARD if to_path(text).is_dir() else to_path(text)
     with name_faulty_file(None if "name" in options.card else source):
         # What was accepted of the splits of before is no finding of these.
@@ -390,74 +391,6 @@ def _is_aggregated(text: str) -> bool:
     return path.name == EXAMPLES and all(
         (path.parent / name).is_file() for name in (ITEMS, SUMMARY)
     )
-
-
-class _Machines(msgspec.Struct, frozen=True):
-    use: str
-    models: tuple[str, ...] = ()
-    labels: int = 0
-    ties: int = 0
-    changed: int = 0
-
-
-class _Rule(msgspec.Struct, frozen=True):
-    question: str
-    rule: str
-    ties: str
-    items: int
-    accepted: int
-    label_set: tuple[str, ...] = ()
-    machines: _Machines | None = None
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    """Card values from the summary that `nikawa aggregate` writes."""
-
-    workers_are: str
-    workers: int
-    answers: int
-    items: int
-    rules: tuple[_Rule, ...]
-    prelabels: str = ""
-    machine_verdict: str = ""
-
-
-def aggregation_facts(path: Path) -> dict[str, Any]:
-    """Fields of the card: how the labels were made, and by whom."""
-    summary = read_json(path, _Summary)
-    rules = "; ".join(
-        f"{rule.question} by {rule.rule} (ties: {rule.ties}), {rule.accepted:,} of {rule.items:,} items"
-        for rule in summary.rules
-    )
-    label_sets = {rule.question: rule.label_set for rule in summary.rules if rule.label_set}
-    return {
-        "labels": f"Made from workers' answers by nikawa aggregate: {rules}."
-        + (f" Pre-labels: {summary.prelabels}" if summary.prelabels else "")
-        + describe_machines(summary),
-        "workers": f"{summary.workers:,} workers, {summary.answers:,} answers about {summary.items:,} items",
-        "workers_are": summary.workers_are,
-        **({"label_sets": label_sets} if label_sets else {}),
-    }
-
-
-def describe_machines(summary: _Summary) -> str:
-    """What machines did to the labels, and how they compare with persons; empty where none answered."""
-    used = [rule for rule in summary.rules if rule.machines is not None]
-    if not used and not summary.machine_verdict:
-        return ""
-    sentences = []
-    for rule in used:
-        machines = rule.machines
-        assert machines is not None
-        who = list_names(machines.models)
-        if machines.use == "tie-break":
-            sentences.append(f"{who} broke {machines.ties:,} ties of persons ({rule.question})")
-        else:
-            sentences.append(
-                f"{who} took part in {machines.labels:,} labels and changed {machines.changed:,} of them ({rule.question})"
-            )
-    done = "; ".join(sentences) or "their answers are not counted"
-    return f" Machines: {done}. {summary.machine_verdict}".rstrip()
 
 
 def trace_lineages(
