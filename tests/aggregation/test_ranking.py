@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from nikawa.aggregation.agree_job import agree
 from nikawa.aggregation.ranking import RankOptions, rank_compared, write_ranking
 from nikawa.aggregation.strengths import Comparisons, fit_strengths
 from nikawa.datasets import load
@@ -207,6 +208,31 @@ def test_wrong_comparisons_are_one_line(
     answers, items = write_pairs(tmp_path, votes)
     with pytest.raises(BadInput, match=what):
         rank_compared(answers, options=RankOptions(examples=items))
+
+
+def test_agreement_puts_a_tie_half_way(tmp_path: Path) -> None:
+    votes = {
+        "1": ("a", "a", "b"),
+        "2": ("b", "b", "tie"),
+        "3": ("a", "tie", "tie"),
+        "4": ("b", "b", "b"),
+    }
+    rows = [
+        Judgement(example=item, worker=f"w{n}", question="better", answer=answer)
+        for item, answers in votes.items()
+        for n, answer in enumerate(answers)
+    ]
+    write_records(tmp_path / "votes.jsonl", rows)
+    measured = {one.name: one for one in agree(str(tmp_path / "votes.jsonl")).report.measures}
+    numbers = [[{"a": -1, "tie": 0, "b": 1}[one] for one in answers] for answers in votes.values()]
+    flat = np.array(numbers).ravel()
+    within = (
+        np.mean([(one - other) ** 2 for row in numbers for one in row for other in row]) * 9 / 6
+    )
+    whole = np.mean([(one - other) ** 2 for one in flat for other in flat]) * 12 / 11
+    assert measured["alpha-preference"].value == pytest.approx(1 - within / whole)
+    assert measured["opposed"].value == pytest.approx((2 / 3 + 0 + 0 + 0) / 4)
+    assert measured["alpha"].level == "nominal"
 
 
 def write_choices(folder: Path, given: Comparisons) -> tuple[str, str]:

@@ -13,6 +13,7 @@ import pytest
 from tests.judging.conftest import LABELS, choose, key_of
 
 import nikawa as nk
+from nikawa.aggregation.ranking import RankOptions, rank_compared
 from nikawa.cli.judge import describe_bias
 from nikawa.collect.form import forms
 from nikawa.collect.items import import_judgements
@@ -341,3 +342,42 @@ def test_bad_requests_are_one_line(project: Path, ask: Callable[..., Any], tmp_p
     with pytest.raises(BadInput, match="already exists"):
         ask(project, "full")
     assert key_of("A: x", "x") == "A"
+
+
+def test_a_model_that_takes_the_first_text_favours_none(
+    ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    """Every other copy reads the texts exchanged, so the habit is seen, and the ranking has no winner."""
+    pairs = [
+        Example(
+            id=f"p{n}",
+            inputs={"a": f"甲の訳{n}", "b": f"乙の訳{n}"},
+            meta={"a": "秘密の甲", "b": "秘密の乙"},
+        )
+        for n in range(12)
+    ]
+    path = tmp_path / "pairs.jsonl"
+    write_records(path, pairs)
+    server.brain = lambda asked: json.dumps(
+        {
+            "better": key_of(asked, "文章1のほうが良い"),
+            "by": "1",
+            "why": [key_of(asked, "表現が自然")],
+        }
+    )
+    report = ask(path, form="preference", language="ja")
+    assert "秘密" not in json.dumps(server.asked, ensure_ascii=False)
+    (bias,) = [one for one in report.position if one.question == "better"]
+    assert bias.chosen == (24, 0)
+    rows = [row for row in read(tmp_path / "out/judgements.jsonl") if row.question == "better"]
+    assert {answer: sum(row.answer == answer for row in rows) for answer in "ab"} == {
+        "a": 12,
+        "b": 12,
+    }
+    options = RankOptions(examples=str(path), machines=True)
+    ranked = rank_compared(str(tmp_path / "out/judgements.jsonl"), options=options)
+    assert [one.score for one in ranked.things] == pytest.approx([0, 0], abs=1e-9)
+    with pytest.raises(BadInput, match="no person answered"):
+        rank_compared(
+            str(tmp_path / "out/judgements.jsonl"), options=RankOptions(examples=str(path))
+        )

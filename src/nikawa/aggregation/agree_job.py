@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,6 +25,7 @@ from nikawa.aggregation.judgements import JudgementSource, build_table, load_exa
 from nikawa.aggregation.machines import MachineReport, Mixed, compare_machines
 from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, SummedMeasure
 from nikawa.aggregation.plan import Plan, PlanGoal, plan
+from nikawa.aggregation.preference_agreement import holds_preferences, preference_measures
 from nikawa.aggregation.prelabels import PrelabelReport, measure_prelabels
 from nikawa.aggregation.span_agreement import span_measures
 from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
@@ -342,6 +344,8 @@ def measure_rows(
         chosen = tree_measures(table)
     else:
         chosen = measures(table, options.level, options.author, by_kind=True)
+        if holds_preferences(table) and options.level is None:
+            chosen = chain(preference_measures(table), chosen)
     for measure in chosen:
         low, high = bootstrap_interval(measure, len(table.items), options.resamples, options.seed)
         value, low_or_none, high_or_none = (

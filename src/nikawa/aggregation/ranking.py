@@ -35,14 +35,14 @@ from nikawa.errors import BadInput, list_names, unknown
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import JudgementOptions, Note
-from nikawa.records import Example, Record
+from nikawa.records import Example, Record, find_answerer
 from nikawa.stats.distributions import normal_p, t_quantile
 from nikawa.stats.resample import correct_holm
 from nikawa.tables import ShownAsTables
 
 METHODS = ("bradley-terry", "best-worst", "best-worst-logit")
 SIDES = {"a": 0, "b": 1, "tie": NO_PLACE}
-MAX_FITTED = 4000
+MAX_FITTED = 2000
 """Things that a model is fitted to; counts have no limit."""
 MAX_RANKED = 300
 """Things of which each pair is tested."""
@@ -163,10 +163,10 @@ def rank_compared(
     if examples is None:
         cure = "pass them with --examples FILE"
         raise BadInput("--rank needs the items, which name what was compared", file=spec, cure=cure)
-    source = open_source(spec, data, options.how, examples, machines=options.machines)
+    source = open_source(spec, data, options.how, examples, machines=True)
     is_pair = options.method == "bradley-terry"
     best = options.question or ("better" if is_pair else "best")
-    answers = collect_answers(source, (best,) if is_pair else (best, "worst"))
+    answers, unused = collect_answers(source, (best,) if is_pair else (best, "worst"), options)
     read = read_comparisons(answers, examples, source.file, is_pair=is_pair)
     comparisons = read.comparisons
     wins = comparisons.list_wins()
@@ -175,6 +175,8 @@ def rank_compared(
     else:
         scored = fit_scores(read, wins, source.file)
     remarks = list(scored.remarks)
+    if unused:
+        remarks.append(f"{unused:,} answers of models do not count; --machines count lets them")
     if source.decisions:
         remarks.append(
             f"{len(source.decisions):,} decisions of owners are not used: a ranking counts the answers of workers"
@@ -200,22 +202,33 @@ def rank_compared(
 
 
 def collect_answers(
-    source: JudgementSource, questions: Sequence[str]
-) -> dict[tuple[str, str], dict[str, str]]:
-    """By item and worker the answers to the questions; raises `BadInput` where one is missing, or was given twice."""
+    source: JudgementSource, questions: Sequence[str], options: RankOptions
+) -> tuple[dict[tuple[str, str], dict[str, str]], int]:
+    """By item and worker the answers to the questions, and how many of models do not count.
+
+    Raises `BadInput` where an answer is missing, or was given twice.
+    """
     answers: dict[tuple[str, str], dict[str, str]] = {}
     others: dict[str, None] = {}
+    unused = 0
     for row in source.judgements:
         if row.question not in questions:
             others[row.question] = None
             continue
         if row.answer is None:
             continue
+        if not options.machines and find_answerer(row) != "person":
+            unused += 1
+            continue
         given = answers.setdefault((row.example, row.worker), {})
         if row.question in given:
             what = f"{row.worker} answers {row.question!r} about {row.example!r} twice"
             raise BadInput(what, file=source.file, cure="keep one of the answers")
         given[row.question] = row.answer
+    if unused and not answers:
+        what = f"all {unused:,} answers are of models or simulated: no person answered"
+        cure = "add the answers of persons, or pass --machines count"
+        raise BadInput(what, file=source.file, cure=cure)
     if not answers:
         found = f"; they answer {list_names(list(others))}" if others else ""
         what = f"no judgement answers {questions[0]!r}{found}"
@@ -225,7 +238,7 @@ def collect_answers(
             if question not in given:
                 what = f"{worker} does not answer {question!r} about {item!r}"
                 raise BadInput(what, file=source.file, cure="add the answer, or remove the other")
-    return answers
+    return answers, unused
 
 
 def name_things(examples: Sequence[Example], *, is_pair: bool) -> tuple[list[list[str]], bool]:
