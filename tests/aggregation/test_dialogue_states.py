@@ -40,7 +40,7 @@ def test_measures_are_those_of_their_formulas() -> None:
                 sums["joint"] += weight * (set(a) == set(b))
                 sums["f1"] += weight * turn_f1(a, b)  # what the benchmark's metric calls it
     assert found["joint-goal"] == pytest.approx(sums["joint"] / sums["turns"])
-    assert found["slot-f1"] == pytest.approx(sums["f1"] / sums["turns"])
+    assert found["state-f1"] == pytest.approx(sums["f1"] / sums["turns"])
     assert found["dialogues-equal"] == pytest.approx(sums["equal"] / sums["pairs"])
     # a: equal, and twice two of two and three changes; b: one of one is missing; c: one of two is a turn late
     assert found["change-f1"] == pytest.approx((0.5 * (1 + 0.8 + 0.8) + 0 + 0.5) / 3.5)
@@ -77,7 +77,7 @@ def test_alpha_over_slots_is_that_of_labels() -> None:
     same = {"a": [[[E]], [[E]]], "b": [[[W, T]], [[W, T]]]}
     assert values(DIALOGUE_STATES, same)["alpha-slots"] == 1
     empty = values(DIALOGUE_STATES, {"a": [[[]], [[]]]})
-    assert (empty["joint-goal"], empty["slot-f1"]) == (1, 1)
+    assert (empty["joint-goal"], empty["state-f1"]) == (1, 1)
 
 
 def test_intervals_with_very_many_values(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_from_a_file_to_gold_with_a_decision(tmp_path: Path) -> None:
     file.write_bytes(b"".join(encode_record(row) + b"\n" for row in rows))
     report = agree(str(file), None, AgreeOptions(resamples=50)).report
     names = [row.name for row in report.measures]
-    assert names == ["joint-goal", "slot-f1", "change-f1", "dialogues-equal", "alpha-slots"]
+    assert names == ["joint-goal", "state-f1", "change-f1", "dialogues-equal", "alpha-slots"]
     assert all(row.low is not None and row.low <= row.value <= row.high for row in report.measures)  # type: ignore[operator]
     assert report.distribution == {"hotel-area": 11, "hotel-parking": 3, "taxi-to": 3}
     sheet = tmp_path / "decided.tsv"

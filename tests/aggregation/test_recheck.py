@@ -137,7 +137,7 @@ STATES: list[Any] = [[["a-b-c"], ["a-b-c", "a-d-e"]], [["a-b-x"], []]]
         (TREES, "equal arcs"),
         (SETS, "Jaccard"),
         (MARKED, "answer F1"),
-        (STATES, "slot F1"),
+        (STATES, "state F1"),
     ],
 )
 def test_structures_are_compared_and_judged(answers: list[Any], unit: str) -> None:

@@ -507,8 +507,11 @@ def test_unknown_links_are_limited_by_address_and_known_ones_are_not(
     body = {"lease": "x", "key": "x", "answer": {}}
     ask = here.client.get if path != "/answer" else lambda db: here.client.post(db, json=body)
     statuses = [ask(f"/w/{'x' * 20}{n}{path}").status_code for n in range(80)]
-    assert (statuses[0], statuses[-1]) == (404, 429)
-    assert set(statuses) == {404, 429}
+    assert statuses[0] == 404
+    assert set(statuses) == {
+        404,
+        429,
+    }  # the last may be either: a guess comes free every fifth of a second
     assert here.client.get(f"{here.base}/next").status_code == 200
 
 

@@ -24,7 +24,7 @@ from nikawa.aggregation.table import Floats, Table
 from nikawa.aggregation.trees import count_equal_arcs, holds_trees
 from nikawa.errors import BadInput
 
-Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs", "answer-f1", "jaccard", "slot-f1"]
+Score = Literal["equality", "neg-rmse", "span-f1", "equal-arcs", "answer-f1", "jaccard", "state-f1"]
 """How an answer is scored against several others: the mean closeness (of labels the paper calls it accuracy); of numbers the negative root of the mean squared difference."""
 MAX_NUMBER = 1e150
 """Numbers above have no square that can be computed with."""

@@ -4,7 +4,7 @@ An answer is a list of states, each a list of `domain-slot-value`. Of each pair 
 answers about the dialogue, so that every answer weighs alike, and over the turns of all dialogues:
 
     joint-goal       1 where the two states are the same
-    slot-f1          F1 of their entries: 2 |a & b| / (|a| + |b|), 1 where both are empty
+    state-f1         F1 of their entries: 2 |a & b| / (|a| + |b|), 1 where both are empty
     change-f1        F1 of what changed since the turn before, of all turns of a dialogue together
     dialogues-equal  1 where all states of the dialogue are the same
 
@@ -85,8 +85,8 @@ class DialogueStates(AnswerKind):
 
     name = "states of dialogues"
     heading = "Slots"
-    score = "slot-f1"
-    remark = "joint-goal, slot-f1, change-f1 and dialogues-equal are not corrected for chance; alpha-slots is. A slot that one worker misses counts in every later turn, except in change-f1."
+    score = "state-f1"
+    remark = "joint-goal, state-f1, change-f1 and dialogues-equal are not corrected for chance; alpha-slots is. A slot that one worker misses counts in every later turn, except in change-f1."
     answer_type = States
     decision_cure = 'write the states of all turns of the user as JSON: [["hotel-area-east"], ["hotel-area-east"]]'
 
@@ -122,7 +122,7 @@ class DialogueStates(AnswerKind):
         """Equal states, F1 of slots and of changes, equal dialogues, and alpha over slots."""
         statistics = {
             name: np.zeros((len(table.items), 2))
-            for name in ("joint-goal", "slot-f1", "change-f1", "dialogues-equal")
+            for name in ("joint-goal", "state-f1", "change-f1", "dialogues-equal")
         }
         for row, answers in enumerate(structures_by_item(table)):
             for one, other in combinations(answers, 2):
@@ -130,7 +130,7 @@ class DialogueStates(AnswerKind):
                 pairs = list(zip(one.turns, other.turns, strict=True))
                 sums = {
                     "joint-goal": (sum(a == b for a, b in pairs), turns),
-                    "slot-f1": (sum(entry_f1(a, b) for a, b in pairs), turns),
+                    "state-f1": (sum(entry_f1(a, b) for a, b in pairs), turns),
                     "change-f1": (entry_f1(list_changes(one), list_changes(other)), 1),
                     "dialogues-equal": (one == other, 1),
                 }

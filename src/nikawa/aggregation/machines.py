@@ -55,7 +55,7 @@ UNITS: dict[Score, str] = {
     "equal-arcs": "equal arcs",
     "answer-f1": "answer F1",
     "jaccard": "Jaccard",
-    "slot-f1": "slot F1",
+    "state-f1": "state F1",
 }
 """What closeness is called in tables."""
 MIN_SLICE_ITEMS = 10

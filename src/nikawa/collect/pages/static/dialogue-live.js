@@ -44,7 +44,7 @@ function build() {
   const area = make("textarea", { id: "field-turn", rows: "2", "data-where": WHERE, maxlength: "2000", dir: "auto", spellcheck: "true",
     "aria-describedby": `problem-${WHERE}`, enterkeyhint: "send" });
   const label = make("label", { for: "field-turn" });
-  const send = make("button", { type: "button", id: "send-turn", class: "main" }, messages.turn_send);
+  const send = make("button", { type: "button", id: "send-turn", class: "main", "data-where": "goal" }, messages.turn_send);
   const partner = make("p", { id: "partner", class: "note", role: "status" });
   const alone = make("button", { type: "button", id: "alone", hidden: true }, messages.alone);
   const turns = make("ol", { class: "turns", role: "log", "aria-label": messages.dialogue });
