@@ -94,6 +94,7 @@ def test_what_is_written_is_no_disagreement() -> None:
         "concept-question",
         "dialogue",
         "distractors",
+        "free-text",
         "reading",
         "translation",
         "write-contradictions",

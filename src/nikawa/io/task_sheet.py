@@ -65,6 +65,7 @@ ANSWER_SHAPES = {
     "reading": "a {type, question, answer} for each type, as a list or two lines each: question and answer",
     "reading-answers": "{text, start}, or a text of the passage, or no-answer",
     "concept-question": "a text",
+    "free-text": "a text, or as many as are asked for, as a list or a line each",
     "translation": "a text in the language of the data",
     "distractors": "so many texts, as a list or a line each",
     "span-tagging": "a list of {start, end, label}, or the text with <span:LABEL> in it",

@@ -270,6 +270,8 @@ class Interview:
 
     def _make_open(self, question: str, sample: Any) -> OpenField:
         options = self.task.options
+        if isinstance(sample, str) and int(getattr(options, "texts", 0)) > 0:
+            sample = [sample]
         labels = tuple(getattr(options, "labels", ()))
         is_list = isinstance(sample, list)
         parts = sample[0] if is_list and sample and isinstance(sample[0], dict) else {}

@@ -111,6 +111,13 @@ def read_texts(answer: Any, question: Question, example: Example) -> list[str]:
     return texts
 
 
+def read_free_text(answer: Any, question: Question, example: Example) -> str | list[str]:
+    """One text, or as many as were asked for: the setting of the form says which."""
+    if isinstance(answer, list) or question.texts > 1:
+        return read_texts(answer, question, example)
+    return read_text(answer, question, example)
+
+
 def read_question(answer: Any, question: Question, example: Example) -> dict[str, str]:
     """A question and its answer: an object, or two lines."""
     lines = str(answer).split("\n") if isinstance(answer, str) else []
@@ -341,6 +348,7 @@ ANSWER_READERS = {
         AnswerReader("reading-answers", read_marked_answer),
         AnswerReader("concept-question", read_text),
         AnswerReader("translation", read_text),
+        AnswerReader("free-text", read_free_text),
         AnswerReader("distractors", read_texts),
         AnswerReader("span-tagging", read_spans),
         AnswerReader("dialogue", read_dialogue),

@@ -254,6 +254,7 @@ STEPS: dict[str, Callable[[Page, Any], None]] = {
     "concept-question": written,
     "distractors": written,
     "translation": written,
+    "free-text": written,
     "write-question": asked,
     "further-answers": marked,
     "reading": asked_by_type,

@@ -220,3 +220,53 @@ def test_settings_of_earlier_versions_tell_the_languages() -> None:
 def test_a_language_is_a_tag() -> None:
     with pytest.raises(BadInput, match="target_language"):
         find_form("translation").parse_options({"target_language": "Korean!"})
+
+
+def codes_of(text: Any, inputs: dict[str, str] | None = None, **settings: Any) -> list[str]:
+    form = find_form("free-text")
+    example = Example(id="1", inputs=inputs or {"text": "港の朝市で魚を売る。"})
+    found = form.validate({"text": text}, example, form.parse_options(settings))
+    return [f"{problem.code}{'?' if problem.warning else ''}" for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "codes"),
+    [
+        ("二行\nある", {}, ["text_lines"]),
+        ("二行\nある", {"lines": True}, []),
+        ("短い", {"shortest": 3}, ["text_short"]),
+        ("長い文", {"longest": 2}, ["text_long"]),
+        ("Hello", {"script": "korean"}, ["not_korean"]),
+        ("Hello", {"script": "thai"}, ["not_script"]),
+        ("魚を買う。", {"contains": ["text"]}, ["text_lacks"]),
+        ("昨日、港の朝市で魚を売る。", {"omits": ["text"]}, ["text_forbidden"]),
+        ("港の朝市で魚を買う。", {"most_copied": 0.5}, ["text_copied"]),
+        ("まるで違う話", {"edit_distance": 0.5}, ["text_far"]),
+        ("売らない。", {"negated": 0}, ["text_negated"]),
+        ("売る", {"rules": [{"pattern": "。$", "says": "x"}]}, ["text_rule"]),
+        (
+            "やばい",
+            {"rules": [{"pattern": "やばい", "says": "x", "refuse": True, "warning": True}]},
+            ["text_rule?"],
+        ),
+        (["一つ", "一つ"], {"texts": 2}, ["text_twice"]),
+        (["一つ", "二つ"], {"texts": 2}, []),
+        ("一つ", {"texts": 2}, ["answer_invalid"]),
+    ],
+)
+def test_rules_of_free_text(text: Any, settings: dict[str, Any], codes: list[str]) -> None:
+    assert codes_of(text, **settings) == codes
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"rules": [{"pattern": "(", "says": "x"}]}, "the pattern '.' of rule 1 is not a regular"),
+        ({"shortest": 9, "longest": 3}, "shortest = 9 is more than longest = 3"),
+        ({"rules": [{"pattern": "a"}]}, "says"),
+        ({"shortest": 0}, "shortest"),
+    ],
+)
+def test_rules_that_cannot_be_kept(settings: dict[str, Any], what: str) -> None:
+    with pytest.raises(BadInput, match=what):
+        find_form("free-text").parse_options(settings)

@@ -8,10 +8,9 @@ The worker sees the sentence and, where the item has one, a translation to corre
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -25,36 +24,9 @@ from nikawa.collect.forms._base import (
     pick_texts,
 )
 from nikawa.collect.forms._rules import check_written
+from nikawa.collect.forms._scripts import SCRIPTS, Script, name_script_fault
 from nikawa.records import Example
 
-Script = Literal[
-    "japanese",
-    "korean",
-    "any",
-    "arabic",
-    "cyrillic",
-    "devanagari",
-    "greek",
-    "han",
-    "hebrew",
-    "latin",
-    "thai",
-]
-SCRIPTS: dict[str, re.Pattern[str]] = {
-    "japanese": re.compile("[ぁ-んァ-ヶ]"),
-    "korean": re.compile("[가-힣]"),
-    "any": re.compile(r"\w"),
-    "arabic": re.compile("[\u0620-\u064a]"),
-    "cyrillic": re.compile("[\u0400-\u052f]"),
-    "devanagari": re.compile("[\u0904-\u0939]"),
-    "greek": re.compile("[\u0370-\u03ff]"),
-    "han": re.compile("[\u4e00-\u9fff]"),
-    "hebrew": re.compile("[\u05d0-\u05ea]"),
-    "latin": re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
-    "thai": re.compile("[\u0e01-\u0e30]"),
-}
-OWN_WORDS = ("japanese", "korean", "any")
-"""Scripts whose absence has words of its own."""
 LANGUAGES: dict[str, tuple[str, Script]] = {
     "ar": ("arabic", "arabic"),
     "de": ("german", "latin"),
@@ -156,8 +128,7 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
         if text == source:
             problems.append(Problem("text_same", where=where))
         elif not SCRIPTS[options.script].search(text):
-            name = options.script if options.script in OWN_WORDS else "script"
-            problems.append(Problem(f"not_{name}", where=where))
+            problems.append(Problem(name_script_fault(options.script), where=where))
     return problems
 
 

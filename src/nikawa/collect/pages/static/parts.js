@@ -81,19 +81,19 @@ export const digits = (labels, from = 1) => labels.map((label, place) => ({
   value: label, name: nameOf(label), key: place + from <= 9 ? String(place + from) : "",
 }));
 
-// A field for one line of text: Enter goes to the next field and after the last submits.
-export function line(where, legend, rows = 2) {
+// A field for one line of text: Enter goes to the next field and after the last submits. With `lines`, Enter makes a new line.
+export function line(where, legend, rows = 2, lines = false) {
   const area = make("textarea", { id: `field-${where}`, rows: String(rows), "data-where": where, maxlength: "2000",
-    "aria-describedby": `problem-${where} count-${where}`, enterkeyhint: "next", dir: "auto", spellcheck: "true" });
+    "aria-describedby": `problem-${where} count-${where}`, enterkeyhint: lines ? "enter" : "next", dir: "auto", spellcheck: "true" });
   const count = make("span", { class: "count", id: `count-${where}` });
   const counted = () => { count.textContent = say("characters", { count: [...area.value.trim()].length }); };
   area.addEventListener("input", () => {
-    if (/[\r\n]/.test(area.value)) area.value = area.value.replace(/\s*[\r\n]+\s*/g, " ");
+    if (!lines && /[\r\n]/.test(area.value)) area.value = area.value.replace(/\s*[\r\n]+\s*/g, " ");
     counted();
     changed();
   });
   area.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey) return;
+    if (lines || event.key !== "Enter" || event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     if (event.repeat) return;
     const all = [...fields.querySelectorAll("textarea")];

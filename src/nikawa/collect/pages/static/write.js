@@ -23,18 +23,19 @@ function markLanguages(place) {
 function legends() {
   if (known(into) && messages.field_in) return [say("field_in", { language: languageName(into) })];
   if (labels) return labels.map(nameOf);
+  if (single && messages.field_one) return [messages.field_one];
   return Array.from({ length: texts ?? 1 }, (_, place) => say("field", { number: place + 1 }));
 }
 
 start({
   live: true,
-  keys: [["Enter", "key_next"]],
+  keys: settings.lines ? [] : [["Enter", "key_next"]],
   show({ inputs }) {
     const { answer, begun, ...shown } = inputs; // the list marks the correct choice, the field shows the draft
     const place = showTexts(shown);
     if (inputs.choices) showChoices({ ...inputs, answer });
-    const rows = inputs.choices && texts ? 1 : 2;
-    lines = legends().map((legend, place) => line(`text-${place}`, legend, rows));
+    const rows = settings.lines ? 6 : inputs.choices && texts ? 1 : 2;
+    lines = legends().map((legend, place) => line(`text-${place}`, legend, rows, settings.lines));
     fields.replaceChildren(...lines.map(({ element }) => element));
     if (into) markLanguages(place);
   },
