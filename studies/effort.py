@@ -23,7 +23,7 @@ A stopped study goes on with the same command; `results.md` has the tables, `res
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -67,10 +67,12 @@ GRID_CONDITIONS = ("persons", "machine 0.6", "machine 0.9")
 """Those for which every share is shown on every dataset."""
 SAME = (0.99, 0.9925, 0.995, 0.9975, 0.999)
 """From the loosest to the strictest; none promises less than the aim."""
-PILOTS = (0, 60)
-"""Items that get the full vote whatever they answer."""
+PILOTS = {"labels": (0, 60), "numbers": (0,)}
+"""Items that get the full vote whatever they answer; two answers to each item tell enough of a scale."""
 PART_ITEMS = 1_000
 TUNING_SEEDS = 2
+MAX_REPLAYS = 10_000
+"""Items times seeds after which no further seed is replayed."""
 AIM_SAME, AIM_SAVED = 0.99, 0.30
 HALF_POINT = 0.5
 BUDGETS = tuple(round(0.05 * step, 2) for step in range(4, 21))
@@ -190,7 +192,7 @@ def measure_same(votes: Votes, bought: Ints) -> float:
 
 def simulate_machine(votes: Votes, condition: str, gold: Floats, seed: int) -> Ints | None:
     """What a simulated machine answers; None for persons alone."""
-    if condition == "persons":
+    if condition.startswith("persons"):
         return None
     accuracy = float(condition.split()[1].rstrip(","))
     rng = np.random.default_rng((seed, 30))
@@ -389,7 +391,7 @@ def run_parts(
     )
 
 
-def choose_rule(cells: dict[Rule, Sequence[Cell]]) -> Rule:
+def choose_rule(cells: Mapping[Rule, Sequence[Cell]]) -> Rule:
     """The cheapest rule whose interval of the same gold lies above 99% in all its cells; the last one where none does."""
     good = {
         rule: float(np.mean([cell.cost for cell in each]))
@@ -483,7 +485,10 @@ def draw_budgets(
                 note(spread_evenly(votes, round(waiting[0] * total), seed))
             continue
         rule = make_rule(
-            "labels", (0.9999, min(PILOTS[-1], total // 20)), votes.answers.shape[1], condition
+            "labels",
+            (0.9999, min(PILOTS["labels"][-1], total // 20)),
+            votes.answers.shape[1],
+            condition,
         )
         machine = simulate_machine(votes, condition, find_gold(votes)[0], seed)
         bought, _ = buy(votes, replace(rule, seed=seed), machine, note)
@@ -525,7 +530,8 @@ def tune(
     for condition in conditions:
         if not condition.startswith(HARD):
             groups.setdefault(find_group(condition), []).append(condition)
-    rules = [(same, pilot) for same in SAME for pilot in PILOTS]
+    kind = "numbers" if table.numeric else "labels"
+    rules = [(same, pilot) for same in SAME for pilot in PILOTS[kind]]
     return {
         group: choose_rule(
             {
@@ -560,14 +566,15 @@ def study(
         for dataset, about, judged in own:
             label = f"{dataset} {about}"
             halves.append((label, f"{split_halves(judged, kind, label, seeds):.1%}"))
+            drawn = max(1, min(seeds, MAX_REPLAYS // len(judged.items)))
             for condition in used:
                 rule = chosen[find_group(condition)]
-                cell = run_cell(judged, label, rule, condition, seeds, store)
+                cell = run_cell(judged, label, rule, condition, drawn, store)
                 rows.append(describe(cell, label, condition, rule, dataset == first))
             for condition in (one for one in used if one in GRID_CONDITIONS):
                 pilot = chosen[find_group(condition)][1]
                 cells = [
-                    run_cell(judged, label, (same, pilot), condition, seeds, store) for same in SAME
+                    run_cell(judged, label, (same, pilot), condition, drawn, store) for same in SAME
                 ]
                 shares = (
                     f"{1 - cell.cost:.1%} / {cell.same[:, cell.counted].mean():.1%}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,9 +15,19 @@ import pytest
 from tests.collect.conftest import LABELS, Crowd, pair
 from tests.collect.test_http import Serve, serve
 
-from nikawa.collect.effort import effort_summary, plan_effort, read_main_answers
+import nikawa as nk
+from nikawa.aggregation.report import write_result
+from nikawa.collect.effort import (
+    effort_summary,
+    find_rule,
+    plan_effort,
+    read_main_answers,
+    read_plan,
+    store_plan,
+)
+from nikawa.collect.export import export
 from nikawa.collect.items import sync_items
-from nikawa.collect.project import create_project
+from nikawa.collect.project import EXAMPLES, create_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import open_store
 from nikawa.errors import BadInput
@@ -231,3 +243,40 @@ def test_five_thousand_items_are_planned_fast(crowd: Begin) -> None:
     assert here.state("aki")["item"] is None  # has answered all of them
     assert here.state("emi")["item"] is not None
     assert time.process_time() - began < 0.5
+
+
+def test_card_and_lineage_say_where_asking_stopped(crowd: Begin, tmp_path: Path) -> None:
+    here = crowd(items=30, effort={"most": 5, "least": 2, "same": 0.9})
+    here.join(*NAMES)
+    bought = len(work(here))
+    file = tmp_path / "round.jsonl"
+    export(here.project.folder, file, database=here.store.database.address)
+    examples = here.project.folder / EXAMPLES
+    made = nk.aggregate(file, rule="majority", ties="drop", examples=examples)
+    write_result(made, tmp_path / "gold")
+    few = sum(done < 5 for _, done, _ in asked(here))
+    said = json.loads((tmp_path / "gold" / "summary.json").read_text("utf-8"))["effort"]
+    assert said.startswith("Persons were asked adaptively: 2 to 5 for each item, until 90.00%")
+    assert f"{few} of 30 items have fewer than 5 persons" in said
+    assert f"{bought} answers were bought instead of 150" in said
+    nk.split(tmp_path / "gold" / "examples.jsonl", by="random", out=tmp_path / "out")
+    card = json.loads((tmp_path / "out" / "card.json").read_text("utf-8"))
+    assert f"Effort: {said}" in card["labels"]
+    lines = (tmp_path / "out" / "lineage.jsonl").read_text("utf-8").splitlines()
+    rules = [json.loads(line)["steps"][0]["rule"] for line in lines]
+    assert all(" of at most 5 persons: " in rule for rule in rules)
+    assert sum("further answers" in rule for rule in rules) >= few - 5  # ties were dropped
+
+
+def test_answers_that_come_while_planning_do_not_raise_the_number_asked(crowd: Begin) -> None:
+    here = crowd(items=2, effort={"most": 3, "least": 2, "pilot": 2})
+    here.join(*NAMES)
+    rule = find_rule(here.project)
+    assert rule is not None
+    plan = here.store.read(read_plan, here.project, rule)  # no one has answered: three for each
+    for name in NAMES[:2]:
+        for _ in range(2):
+            item = here.state(name)["item"]
+            here.answer(name, LABELS[0], lease=item["lease"])
+    here.store.write(store_plan, plan, 0)
+    assert [(most, done) for most, done, _ in asked(here)] == [(3, 2), (3, 2)]

@@ -21,6 +21,7 @@ from nikawa.aggregation.decisions import (
     apply_decisions,
     describe_decisions,
 )
+from nikawa.aggregation.effort_record import read_effort
 from nikawa.aggregation.judgements import (
     JudgementCopy,
     JudgementSource,
@@ -167,6 +168,9 @@ def aggregate(
         judged = {id(examples[item]) for item in items if item in examples}
         unjudged = len({id(example) for example in examples.values()} - judged)
     table = next(iter(verdicts.values())).table
+    effort = read_effort(source.file)
+    if effort is not None and effort.question not in {each.question for each in tables.values()}:
+        effort = None
     report = AggregateReport(
         judgements=spec,
         workers_are=source.workers_are,
@@ -183,6 +187,7 @@ def aggregate(
         excluded=tuple(effects),
         notes=(*source.notes, *note_unused_decisions(book, questions.values())),
         remarks=count_remarks(source),
+        effort=msgspec.UNSET if effort is None else effort.describe(),
         prelabels=describe_prelabels(source, tables),
         machine_verdict=describe_machines(source, tables, rules, workers_are) or msgspec.UNSET,
     )
@@ -193,7 +198,7 @@ def aggregate(
     }
     remarks = tuple(sorted((*source.comments, *source.reports), key=lambda one: one.at or ""))
     return AggregateResult(
-        report, verdicts, examples, tables, decided, copy, options.hidden, remarks
+        report, verdicts, examples, tables, decided, copy, options.hidden, remarks, effort
     )
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from nikawa.aggregation.agree_job import AgreeOptions, measure_rows, text_lengths
 from nikawa.aggregation.decisions import DecisionBook
+from nikawa.aggregation.effort_record import EffortRecord
 from nikawa.aggregation.judgements import JudgementCopy
 from nikawa.aggregation.machine_votes import describe_answers
 from nikawa.aggregation.sheets import TIE_COLUMNS, write_sheet
@@ -186,6 +187,8 @@ class AggregateReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """Oddities of the file."""
     remarks: RemarkCounts | msgspec.UnsetType = msgspec.UNSET
     """Comments and reports of workers; omitted from the JSON if there are no remarks."""
+    effort: str | msgspec.UnsetType = msgspec.UNSET
+    """Where a project stopped asking persons, in a paragraph; omitted where every item got as many."""
     prelabels: str | msgspec.UnsetType = msgspec.UNSET
     """What it did to the answers that pages came filled in with a machine's, in a paragraph; omitted where none did."""
     machine_verdict: str | msgspec.UnsetType = msgspec.UNSET
@@ -214,6 +217,8 @@ class AggregateResult(ShownAsTables):
     """Whether hidden labels were looked at."""
     remarks: tuple[Judgement, ...] = ()
     """Answers with comments, and reports."""
+    effort: EffortRecord | None = None
+    """Where a project stopped asking persons."""
 
     @property
     def gold(self) -> dict[str, dict[str, Any]]:
@@ -418,7 +423,8 @@ def write_result(result: AggregateResult, out: Path, *, overwrite: bool = False)
             _write_lines(folder / "examples.jsonl", examples)
             if result.judgements is not None:
                 result.judgements.write(folder / JUDGEMENTS)
-        _write_lines(folder / "items.jsonl", item_lines(result.verdicts, result.decided))
+        lines = item_lines(result.verdicts, result.decided, result.effort)
+        _write_lines(folder / "items.jsonl", lines)
         if result.remarks:
             _write_lines(folder / "remarks.jsonl", result.remarks)
         ties = tie_rows(result)
@@ -505,6 +511,7 @@ def merge_gold(
 def item_lines(
     verdicts: Mapping[str, Verdicts],
     decided: Mapping[tuple[str, str], Mapping[str, Any]],
+    effort: EffortRecord | None = None,
 ) -> Iterator[dict[str, Any]]:
     """For every item and rule: what became of it, which step or person decided, on what votes; soft labels kept."""
     for question, each in verdicts.items():
@@ -540,6 +547,8 @@ def item_lines(
             if each.machines is not None:
                 line["machines"] = parts.get(place, "")
                 line["machine_answers"] = given.get(place, {})
+            if effort is not None and effort.question == each.table.question:
+                line["effort"] = effort.describe_item(item)
             yield {**line, **decided.get((question, item), {})}
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from nikawa.aggregation.effort import EffortRule, plan_next
+from nikawa.aggregation.effort import EffortPlan, EffortRule, plan_next
+from nikawa.aggregation.effort_record import EffortRecord
 from nikawa.collect.form import Form, Offer
 from nikawa.collect.project import SETTINGS, Project
 from nikawa.collect.store import ANSWERS, BY_MACHINE, IS_COUNTED
@@ -42,8 +43,8 @@ class PlannedItem(NamedTuple):
     """What a plan says of an item."""
 
     item: int
-    more: int
-    """Answers that it needs beyond those that are there or under way."""
+    wanted: int
+    """Answers that it needs in all, those that were there or under way included."""
     is_done: bool
     """Whether it needs none even if the answers under way never come."""
 
@@ -110,18 +111,7 @@ def is_scale(project: Project) -> bool:
 
 def read_plan(db: Connection, project: Project, rule: EffortRule) -> StoredPlan:
     """Plan from the answers that count now. It only reads, and takes most of its time outside the database."""
-    ids: dict[str, int] = {}
-    pending: dict[str, int] = {}
-    for item, ref, leased in db.rows(
-        "SELECT id, ref, leased FROM items WHERE kind = 'main' AND held = 0 ORDER BY id"
-    ):
-        ids[ref] = int(item)
-        if leased:
-            pending[ref] = int(leased)
-    question = project.form.main_question(project.options)
-    judgements = read_main_answers(db, project, question, machines=rule.machines)
-    labels = list_answers(project)
-    plan = plan_next(judgements, ids, rule, question=question, labels=labels, pending=pending)
+    asked, plan = _plan_items(db, project, rule)
     sure = sum(count for reason, count in plan.reasons.items() if reason in ("sure", "settled"))
     summary = {
         "answers": plan.answers,
@@ -130,8 +120,36 @@ def read_plan(db: Connection, project: Project, rule: EffortRule) -> StoredPlan:
         "persons_accuracy": plan.persons_accuracy,
         "machine_accuracy": dict(plan.machine_accuracy),
     }
-    items = [PlannedItem(ids[one.example], one.more, one.reason in DONE) for one in plan.items]
+    items = []
+    for one in plan.items:
+        place, given = asked[one.example]
+        items.append(PlannedItem(place, given + one.more, one.reason in DONE))
     return StoredPlan(items, msgspec.json.encode(summary).decode())
+
+
+def record_effort(db: Connection, project: Project) -> EffortRecord | None:
+    """What the exported judgements need with them; None where each item gets the same number of workers."""
+    rule = find_rule(project)
+    return None if rule is None else EffortRecord.of_plan(_plan_items(db, project, rule)[1], rule)
+
+
+def _plan_items(
+    db: Connection, project: Project, rule: EffortRule
+) -> tuple[dict[str, tuple[int, int]], EffortPlan]:
+    """The main items with their numbers and how many answers are there or under way, and the plan for them."""
+    ids: dict[str, tuple[int, int]] = {}
+    pending: dict[str, int] = {}
+    for item, ref, done, leased in db.rows(
+        "SELECT id, ref, done, leased FROM items WHERE kind = 'main' AND held = 0 ORDER BY id"
+    ):
+        ids[ref] = int(item), int(done) + int(leased)
+        if leased:
+            pending[ref] = int(leased)
+    question = project.form.main_question(project.options)
+    judgements = read_main_answers(db, project, question, machines=rule.machines)
+    labels = list_answers(project)
+    plan = plan_next(judgements, ids, rule, question=question, labels=labels, pending=pending)
+    return ids, plan
 
 
 def read_main_answers(
@@ -179,7 +197,7 @@ def store_plan(db: Connection, plan: StoredPlan, budget: int) -> int:
     places: dict[int, int] = {}
     for place, planned in enumerate(plan.items):
         done, leased, asked = now[planned.item]
-        more = planned.more
+        more = max(0, planned.wanted - done - leased)
         if budget:
             more = max(0, min(more, room))
             room -= more

@@ -23,7 +23,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from nikawa.aggregation.effort_record import effort_file, encode_effort
 from nikawa.aggregation.prelabels import is_same_answer
+from nikawa.collect.effort import record_effort
 from nikawa.collect.form import WriterExample
 from nikawa.collect.items import open_synced
 from nikawa.collect.live import authors_of
@@ -137,6 +139,12 @@ def export(
             return ExportCount(_write_decisions(db, project, out, options))
         rows = read_judgements(db, project, options.parts, pseudonymise=options.pseudonymise)
         counted = _Counted(rows)
+        effort = record_effort(db, project)
+        if effort is not None:  # what was not asked, and why, is part of what the answers are worth
+            with atomic_write(effort_file(out), overwrite=options.overwrite) as stream:
+                stream.write(encode_effort(effort))
+        elif options.overwrite:
+            effort_file(out).unlink(missing_ok=True)  # of an earlier export
         judgements: Iterable[Judgement] = counted
         if form == "csv" or (form is None and ".jsonl" in out.name):
             lines = json_lines(counted)

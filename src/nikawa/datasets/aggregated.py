@@ -41,6 +41,7 @@ class AggregateSummary(msgspec.Struct, frozen=True):
     answers: int
     items: int
     rules: tuple[RuleSummary, ...]
+    effort: str = ""
     prelabels: str = ""
     machine_verdict: str = ""
 
@@ -59,6 +60,7 @@ def describe_aggregation(summary: AggregateSummary) -> dict[str, Any]:
     label_sets = {rule.question: rule.label_set for rule in summary.rules if rule.label_set}
     return {
         "labels": f"Made from workers' answers by nikawa aggregate: {rules}."
+        + (f" Effort: {summary.effort}" if summary.effort else "")
         + (f" Pre-labels: {summary.prelabels}" if summary.prelabels else "")
         + describe_machines(summary),
         "workers": f"{summary.workers:,} workers, {summary.answers:,} answers about {summary.items:,} items",

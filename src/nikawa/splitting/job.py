@@ -419,6 +419,8 @@ def trace_lineages(
                 f"{worker} {answer}" for worker, answer in line.get("machine_answers", {}).items()
             )
             rule += f"; machines: {part} ({given})"
+        if effort := line.get("effort"):
+            rule += f"; {effort}"
         item = id_of(line["example"])
         steps.setdefault(item, []).append(Step(stage="aggregate", item=item, rule=rule))
     judgements: dict[str, list[Judgement]] = {}
