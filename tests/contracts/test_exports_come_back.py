@@ -27,10 +27,20 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "yahoo.tsv": ("--to", "yahoo"),
 }
 NO_PLACE = {
-    ("studio.json", name) for name in ("reading", "reading-answers", "tree", "write-question")
+    ("studio.json", name)
+    for name in (
+        "dialogue",
+        "dialogue-states",
+        "reading",
+        "reading-answers",
+        "tree",
+        "write-question",
+    )
 } | {
     ("doccano", name)
     for name in (
+        "dialogue",
+        "dialogue-states",
         "distractors",
         "multiple-selection",
         "preference",

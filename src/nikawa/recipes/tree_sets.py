@@ -13,10 +13,10 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.collect.forms._tree_labels import LIKELY, likely_relations
+from nikawa.datasets.load import open_file
 from nikawa.datasets.subsets import group_by
 from nikawa.datasets.trees import find_tree_fault, has_crossing_arcs, has_leftward_head, is_tree
 from nikawa.errors import BadInput
-from nikawa.io.records import read_examples
 from nikawa.recipes.decide import (
     NOT_DRAWN,
     answers_of,
@@ -250,7 +250,7 @@ def parse_with(
     from nikawa.models import model
 
     path = inputs.file("parser")
-    known = [one for one in read_examples(path) if is_tree(one.gold.get("tree"))]
+    known = [one for one in open_file(path) if is_tree(one.gold.get("tree"))]
     if len(known) < MIN_TREES:
         what = (
             f"has {len(known)} sentences with a tree, and a parser learns from {MIN_TREES} at least"

@@ -25,7 +25,15 @@ from nikawa.recipes.recipe import Ask, recipes
 from nikawa.records import texts_inside
 
 pytestmark = pytest.mark.slow
-SEEDS = {"jcommonsenseqa": 2, "klue-ner": 4, "klue-nli": 22, "klue-re": 4, "klue-sts": 3}
+SEEDS = {
+    "jcommonsenseqa": 2,
+    "klue-mrc": 37,
+    "klue-ner": 4,
+    "klue-nli": 22,
+    "klue-re": 4,
+    "klue-sts": 3,
+    "reading-ja": 41,
+}
 """A seed of simulated workers with whom every question of a recipe has items; 1 where none is named."""
 ALLOWED = {"Enter", "Esc", "IT", "English"}
 """Keys of the keyboard, a topic, and the name of a language."""

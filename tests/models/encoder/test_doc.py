@@ -84,5 +84,6 @@ def test_the_options_exist() -> None:
         "--text",
         "--ways",
         "--by",
+        "--compare",
     }  # of the comparisons, not of the command
     assert told <= known

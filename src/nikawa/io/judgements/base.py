@@ -347,7 +347,12 @@ def parse_json_cell(cell: str) -> list[Any] | dict[str, Any] | None:
     except (msgspec.MsgspecError, RecursionError):
         return None
     is_list = any(all(isinstance(part, kind) for part in parts) for kind in (str, dict))
-    return parts if is_list else None
+    return parts if is_list or _are_lists_of_texts(parts) else None
+
+
+def _are_lists_of_texts(parts: list[Any]) -> bool:
+    """Whether each part is a list of texts, as the states of a dialogue, turn by turn."""
+    return all(isinstance(part, list) and all(isinstance(t, str) for t in part) for part in parts)
 
 
 def format_answer_cell(answer: Any) -> Any:

@@ -4,7 +4,6 @@ import { fields, problemPlace } from "./parts.js";
 import { searchPanel } from "./entity-search.js";
 import { entriesIn, stateBoard } from "./states.js";
 import { showGoal } from "./goal.js";
-import { live } from "./dialogue-live.js";
 
 const { question } = settings;
 let item = null;
@@ -117,4 +116,6 @@ const self = {
 };
 
 // On the owner's page a dialogue of two is shown as one that a worker wrote.
-start(settings.mode === "live" && document.getElementById("work").dataset.base ? live : self);
+// Only a project with live dialogues loads their script.
+const isLive = settings.mode === "live" && document.getElementById("work").dataset.base;
+start(isLive ? (await import("./dialogue-live.js")).live : self);
