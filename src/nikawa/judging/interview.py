@@ -17,6 +17,7 @@ import msgspec
 
 from nikawa.collect.form import Offer, Problem
 from nikawa.io.answers.replies import blank_thoughts, find_json, is_refusal, quote
+from nikawa.judging.structures import BLANK, ReplyFault, StatesField, TreeField, find_structure
 from nikawa.judging.tasks import JudgingTask
 from nikawa.models.chat.conversation import Messages
 from nikawa.records import Example
@@ -27,7 +28,8 @@ PLACE = "start"
 """The question or field that says where a text begins; it is found, not asked for."""
 WORDINGS = 3
 """Wordings of the instruction, `system_1` and so on."""
-BLANK = "…"
+MAX_CLIPPED = 200
+"""Characters of a reply that a correction repeats."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class OpenField:
         )
 
 
-Field = ClosedField | OpenField
+Field = ClosedField | OpenField | TreeField | StatesField
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,8 +224,11 @@ class Interview:
             for question, offer in form.offers(self.example, options).items():
                 yield self._make_closed(question, offer)
             return
-        sample = dict(form.sample.answer) if form.sample is not None else {}
         main = form.main_question(options)
+        if structure := find_structure(form):
+            yield self._make_tree(main) if structure == "tree" else self._make_states(main)
+            return
+        sample = dict(form.sample.answer) if form.sample is not None else {}
         for name, value in sample.items():
             question = main if name == form.questions[0] else name
             if question == PLACE and len(sample) > 1:
@@ -287,6 +292,20 @@ class Interview:
         count = int(getattr(options, "texts", 0) or len(labels) or len(sample)) if is_list else 0
         names = tuple(map(self._name_label, labels)) if is_list and len(labels) == count else ()
         return OpenField(question, sample, count, names)
+
+    def _make_tree(self, question: str) -> TreeField:
+        words = [
+            f"{word['form']} ({word['pos']})" if word["pos"] else word["form"]
+            for word in self.shown["words"]
+        ]
+        labels = list(self.task.options.labels)
+        self._draw(question).shuffle(labels)
+        names = tuple(map(self._name_label, labels))
+        return TreeField(question, tuple(words), tuple(labels), names, self.shown.get("tree"))
+
+    def _make_states(self, question: str) -> StatesField:
+        turns, begun = tuple(self.shown["turns"]), self.shown["states"]
+        return StatesField(question, turns, self.task.options.ontology, begun)
 
     def _draw(self, question: str) -> Random:
         key = f"{self.copy.seed}/{self.copy.number}/{self.example.id}/{question}"
@@ -354,8 +373,10 @@ class Interview:
             for word in (*one.values, *one.words)
         }
         kinds = [one.kinds for one in self.fields if isinstance(one, OpenField) and one.kinds]
+        structures = [one for one in self.fields if isinstance(one, TreeField | StatesField)]
+        own = {name for one in structures for name in one.shows}
         for name, value in self.shown.items():
-            if isinstance(value, list) and tuple(value) in kinds:
+            if name in own or (isinstance(value, list) and tuple(value) in kinds):
                 continue
             if isinstance(value, str):
                 text = value
@@ -370,6 +391,8 @@ class Interview:
                 continue
             title = str(names.get(name) or self.words.get(f"input_{name}", name))
             yield f"{title}:\n{text}"
+        for one in structures:
+            yield from one.show(self.words)
 
     def _explain(self, one: Field) -> Iterator[str]:
         """How a question is answered, and what it offers."""
@@ -380,6 +403,9 @@ class Interview:
             yield fill_message(own, kind, {**values, "most": one.offer.most})
             for key, word in zip(one.keys, one.words, strict=True):
                 yield f"{key}: {word}" if word and word != key else key
+        elif isinstance(one, TreeField | StatesField):
+            yield fill_message(own, one.message, values)
+            yield from one.choices()
         elif one.labels:
             yield fill_message(own, "spans", values)
             for key, word in zip(one.labels, one.words, strict=True):
@@ -418,9 +444,9 @@ class Interview:
                 return Reading(None, f"broke a rule: {missing}", missing)
             try:
                 answer |= self._read_field(one, value[one.question])
-            except AbsentSpan as problem:
-                absent = fill_message(self._own, "span_absent", {"text": problem.text})
-                return Reading(None, f"broke a rule: {absent}", absent)
+            except ReplyFault as problem:
+                correction = fill_message(self._own, problem.message, {"value": _clip(problem.value)})
+                return Reading(None, f"broke a rule: {correction}", correction)
         problems = self.task.form.validate(answer, self.example, self.task.options)
         faults = [problem for problem in problems if not problem.warning]
         if not faults:
@@ -429,7 +455,7 @@ class Interview:
         return Reading(None, f"broke a rule: {' '.join(said.split())}", said)
 
     def _read_field(self, one: Field, value: Any) -> dict[str, Any]:
-        if isinstance(one, ClosedField):
+        if isinstance(one, ClosedField | TreeField | StatesField):
             return {one.question: one.read(value)}
         if one.labels:
             return {one.question: place_quotes(str(self.example.inputs.get("text", "")), value)}
@@ -447,7 +473,7 @@ class Interview:
         return {one.question: value}
 
     def _mark(self, value: Any) -> Any:
-        """A quote as it is marked in the paragraph; an empty one is no answer. Raises `AbsentSpan`."""
+        """A quote as it is marked in the paragraph; an empty one is no answer. Raises `ReplyFault`."""
         quoted = value.get("text") if isinstance(value, dict) else value
         if not isinstance(quoted, str):
             return value
@@ -455,7 +481,7 @@ class Interview:
             return dict(NO_ANSWER)
         place = str(self.example.inputs.get("context", "")).find(quoted)
         if place < 0:
-            raise AbsentSpan(quoted)
+            raise ReplyFault("span_absent", quoted)
         return {"text": quoted, PLACE: place}
 
     @property
@@ -487,12 +513,9 @@ class Interview:
         ]
 
 
-class AbsentSpan(ValueError):
-    """A quoted text that the item does not have."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
+def _clip(value: Any) -> str:
+    """The beginning of a part of a reply, on one line."""
+    return " ".join(str(value).split())[:MAX_CLIPPED]
 
 
 def _is_object(value: Any) -> bool:
@@ -506,7 +529,7 @@ def _is_span(value: Any) -> bool:
 def place_quotes(text: str, value: Any) -> Any:
     """Spans of quoted texts; the second quote of the same words is their second occurrence.
 
-    Raises `AbsentSpan` for words that the text does not have, or not as often. What is no list of quotes stays as it is.
+    Raises `ReplyFault` for words that the text does not have, or not as often. What is no list of quotes stays as it is.
 
     >>> place_quotes("東京と東京", [{"text": "東京", "label": "LC"}, {"text": "東京", "label": "LC"}])
     [{'start': 0, 'end': 2, 'label': 'LC'}, {'start': 3, 'end': 5, 'label': 'LC'}]
@@ -520,7 +543,7 @@ def place_quotes(text: str, value: Any) -> Any:
             return value
         start = text.find(quoted, ends.get(quoted, 0))
         if start < 0:
-            raise AbsentSpan(quoted)
+            raise ReplyFault("span_absent", quoted)
         ends[quoted] = start + len(quoted)
         spans.append({"start": start, "end": ends[quoted], "label": part.get("label", "")})
     return sorted(spans, key=lambda span: span["start"])

@@ -12,6 +12,7 @@ from nikawa.collect.forms._base import format_guideline
 from nikawa.collect.project import EXAMPLES, GUIDELINES, SETTINGS, open_project
 from nikawa.collect.sources import NewProject, complete_settings, read_sources
 from nikawa.errors import BadInput
+from nikawa.judging.structures import find_structure
 from nikawa.records import Example
 from nikawa.serve.languages import LANGUAGES
 from nikawa.text.marked import is_marked
@@ -86,9 +87,10 @@ def _strip(example: Example) -> Example:
 def find_form_limit(form: Form) -> str:
     """Why a model cannot be asked by this form; empty: it can.
 
-    The form declares it. The form of another package that does not is asked only for labels, texts and spans.
+    The form declares it. The form of another package that does not is asked only for labels, texts, spans, trees and the
+    states of dialogues.
     """
-    if form.why_no_machine or form.offers is not None:
+    if form.why_no_machine or form.offers is not None or find_structure(form):
         return form.why_no_machine
     answer = {} if form.sample is None else form.sample.answer
     structures = (part for part in answer.values() if not is_marked(part))

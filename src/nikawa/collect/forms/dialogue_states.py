@@ -97,7 +97,6 @@ FORM = Form(
     gold_matches=is_near_gold,
     differ=states_differ,
     view=view,
-    why_no_machine="it marks every turn of a dialogue (`nikawa run` asks models for dialogue states)",
     words={
         "ja": {
             **STATE_WORDS["ja"],

@@ -177,7 +177,6 @@ FORM = Form(
     gold_matches=is_near_gold,
     mislead=misattach,
     view=view,
-    why_no_machine="it attaches the words of a sentence one by one (`nikawa run` asks models for trees)",
     template="tree.html",
     words={
         "ja": {
