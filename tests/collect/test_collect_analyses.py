@@ -10,15 +10,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from nikawa.aggregation.agree_job import agree
 from nikawa.collect.adjudication import resolve_item
 from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.form import forms
 from nikawa.collect.items import add_judgements, sync_items
 from nikawa.collect.project import Project, create_project
 from nikawa.collect.settings import Settings
+from nikawa.collect.site import owner_messages
 from nikawa.collect.store import Store, decode_example, open_store
 from nikawa.collect.workers import exclude, find_worker_by_name
+from nikawa.io.records import write_records
 from nikawa.records import Example, Judgement
+from nikawa.serve.languages import LANGUAGES
 
 Row = tuple[str, str, Any, float]
 """Worker, item, answer, seconds."""
@@ -169,6 +173,80 @@ def test_a_scale_is_compared_by_size_and_a_ranking_by_its_first(begin: Begin) ->
         "agreement"
     ]
     assert ranked["counts"]["unanimous"] == 12
+
+
+TREES = (
+    {"heads": [2, 0], "labels": ["NP_SBJ", "VP"]},
+    {"heads": [2, 0], "labels": ["NP_OBJ", "VP"]},
+)
+PARTS: dict[str, tuple[dict[str, Any], tuple[Any, Any], dict[str, float]]] = {
+    "tree": (
+        {"text": "비가 온다.", "words": [{"form": "비가"}, {"form": "온다."}]},
+        TREES,
+        {"UAS": 1.0, "LAS": 0.75, "trees-equal": 0.5},
+    ),
+    "reading-answers": (
+        {"context": "石油ランプを使った。", "question": "何を使った？"},
+        ({"text": "石油ランプ", "start": 0}, {"text": "", "start": -1}),
+        {"answer-f1": 0.5, "answerable-percent": 0.5},
+    ),
+    "multiple-selection": (
+        {"text": "うれしい。"},
+        (["joy", "surprise"], ["joy"]),
+        {"jaccard": 0.75, "sets-equal": 0.5},
+    ),
+    "span-tagging": (
+        {"text": "太郎が来た。"},
+        ([{"start": 0, "end": 2, "label": "PS"}], []),
+        {"span-f1": 2 / 3},
+    ),
+    "preference": ({"a": "一", "b": "二"}, ("a", "b"), {"opposed": 0.5}),
+}
+"""Inputs of a form, two answers to it, and measures if two workers differ about half of the items in these."""
+
+
+@pytest.mark.parametrize("name", list(PARTS))
+def test_answers_with_parts_have_the_measures_of_agree(
+    begin: Begin, name: str, tmp_path: Path
+) -> None:
+    inputs, (one, other), values = PARTS[name]
+    examples = [Example(id=f"p{n:03}", inputs=inputs) for n in range(8)]
+    rows = [
+        (worker, f"p{n:03}", other if worker == "beni" and n % 2 else one, 3.0)
+        for n in range(8)
+        for worker in ("aki", "beni")
+    ]
+    project, store = begin(name, examples, rows)
+    told = ANALYSES["judged"](project, store)
+    (shown,) = told["agreement"]
+    write_records(
+        tmp_path / "j.jsonl",
+        [
+            Judgement(example=item, worker=worker, question=shown["question"], answer=answer)
+            for worker, item, answer, _ in rows
+        ],
+    )
+    report = agree(str(tmp_path / "j.jsonl")).report
+    assert shown["measures"] == [msgspec.to_builtins(row) for row in report.measures]
+    found = {row["name"]: row["value"] for row in shown["measures"]}
+    assert {key: found[key] for key in values} == pytest.approx(values)
+    for language in LANGUAGES:
+        assert all(f"measure_{measure}" in owner_messages(language) for measure in found)
+    if name in ("reading-answers", "multiple-selection"):  # half of the items are tied
+        odd = {row["ref"] for row in told["flagged"]["items"] if "no-majority" in row["flags"]}
+        assert odd == {f"p{n:03}" for n in range(1, 8, 2)}
+
+
+def test_answers_from_before_other_settings_are_compared_as_a_whole(begin: Begin) -> None:
+    """One tree is over other words than the rest: the page still comes up."""
+    inputs, (one, _), _ = PARTS["tree"]
+    examples = [Example(id=f"p{n:03}", inputs=inputs) for n in range(4)]
+    rows = [(worker, f"p{n:03}", one, 3.0) for n in range(4) for worker in ("aki", "beni")]
+    project, store = begin("tree", examples, rows)
+    longer = '{"tree":{"heads":[2,3,0],"labels":["NP","NP","VP"]}}'
+    store.write(lambda db: db.execute("UPDATE answers SET body = ? WHERE seq = 1", longer))
+    told = ANALYSES["judged"](project, store)
+    assert {row["name"] for row in told["agreement"][0]["measures"]} >= {"alpha", "percent"}
 
 
 @pytest.mark.slow

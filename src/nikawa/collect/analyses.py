@@ -18,7 +18,11 @@ from nikawa.aggregation.agree_job import AgreeOptions, measure_rows
 from nikawa.aggregation.agreement import classify_items, count_classes
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.recheck import recheck_judgements
+from nikawa.aggregation.rules import parse_rule
+from nikawa.aggregation.spans import holds_spans
+from nikawa.aggregation.structures import Structured, find_kind, structures_by_item
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.trees import Tree, freeze_answers, holds_trees
 from nikawa.aggregation.workers import ODD_PACE, median_seconds, none_for_nan, quality, wilson
 from nikawa.collect.artifact_gate import analyse_artifacts
 from nikawa.collect.dashboard import RECHECK, machine_rows, reported_items
@@ -26,7 +30,7 @@ from nikawa.collect.export import read_judgements
 from nikawa.collect.project import Project, open_project
 from nikawa.collect.store import Store, open_store
 from nikawa.errors import BadInput
-from nikawa.records import Example, is_person
+from nikawa.records import Example, Judgement, is_person
 from nikawa.serve.background import find_function, stream_in_process
 
 PLACE_QUESTIONS = frozenset({"start"})
@@ -36,6 +40,7 @@ MAX_CELLS = 50_000_000
 MAX_ROWS_SHOWN = 100
 MAX_RECHECKED = 1000
 """Answers in the queue of those that a machine and the other workers contradict."""
+MAJORITY = parse_rule("majority").decider
 MIN_SHARED_ANSWERS = 5
 """Minimum number of items that others answered too before a worker is compared with them."""
 
@@ -48,13 +53,20 @@ class Columns:
     """The reference of the item of each answer."""
     workers: list[str] = field(default_factory=list)
     answers: list[Any] = field(default_factory=list)
-    """As categories: see `_as_category`."""
+    """As categories: see `_freeze_parts` and `_as_category`."""
     seconds: list[float] = field(default_factory=list)
     """NaN where no time was measured."""
 
     def table(self, question: str) -> Table:
         """The same as codes; the time is kept if it is known."""
         made = Table.from_columns(self.items, self.workers, self.answers, question)
+        try:
+            refuse_mixture(made)
+        except (
+            BadInput
+        ):  # the form asked something else at some time: answers are compared as a whole
+            answers = [_as_category(msgspec.to_builtins(one), False) for one in self.answers]
+            made = Table.from_columns(self.items, self.workers, answers, question)
         return replace(made, seconds=np.array(self.seconds, dtype=np.float32))
 
 
@@ -88,23 +100,45 @@ def _analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
 def _read_columns(project: Project, store: Store) -> dict[str, Columns]:
     """The answers that count, by question, the project's own question first."""
     columns = {project.form.main_question(project.options): Columns()}
-    is_ordered = hasattr(project.options, "low")
+    is_ordered, rankings = hasattr(project.options, "low"), _find_rankings(project)
     with store.connection() as db:
         for judgement in read_judgements(db, project):
             answer, seconds = judgement.answer, judgement.seconds
             if not is_person(judgement) or answer is None or judgement.question in PLACE_QUESTIONS:
                 continue
+            if project.form.writes:
+                answer = ""
+            elif judgement.question not in rankings:
+                answer = _freeze_parts(judgement)
             column = columns.setdefault(judgement.question, Columns())
             column.items.append(judgement.example)
             column.workers.append(judgement.worker)
-            column.answers.append("" if project.form.writes else _as_category(answer, is_ordered))
+            column.answers.append(_as_category(answer, is_ordered))
             column.seconds.append(float("nan") if seconds is None else seconds)
     return {question: column for question, column in columns.items() if column.items}
 
 
+def refuse_mixture(table: Table) -> None:
+    """Raise `BadInput` for answers with parts of which some are of another sort than others."""
+    find_kind(table)
+    holds_spans(table)
+    holds_trees(table)
+
+
+def _freeze_parts(judgement: Judgement) -> Any:
+    """An answer as `nikawa agree` compares it: spans, trees and the like by their parts; any other as it is."""
+    try:
+        (frozen,) = freeze_answers([judgement])
+    except BadInput:  # answers that came in under other settings of the form
+        return judgement.answer
+    return frozen.answer
+
+
 def _as_category(answer: Any, is_ordered: bool) -> Any:
-    """An answer as a category: a number on a scale, a label, the first of a ranking, else all of it."""
-    if isinstance(answer, str) or (is_ordered and isinstance(answer, int | float)):
+    """An answer as a category: a number on a scale, a label, one with parts, the first of a ranking, else all of it."""
+    if isinstance(answer, str | Structured | Tree | tuple):
+        return answer
+    if is_ordered and isinstance(answer, int | float):
         return answer
     if isinstance(answer, list) and answer and isinstance(answer[0], str):
         return answer[0]
@@ -206,7 +240,11 @@ def _flag_items(store: Store, table: Table | None, is_compared: bool) -> list[di
 
 def _find_odd_items(table: Table, is_compared: bool) -> Iterator[tuple[str, str]]:
     """Items without a majority, and items that take far longer than the usual one."""
-    if is_compared and len(table.categories) <= MAX_CATEGORIES:
+    if (kind := find_kind(table)) is not None:
+        for item, answers in zip(table.items, structures_by_item(table), strict=True):
+            if len(answers) > 1 and kind.vote(answers, MAJORITY).state == "tied":
+                yield item, "no-majority"
+    elif is_compared and len(table.categories) <= MAX_CATEGORIES:
         for place in np.flatnonzero(classify_items(table)["none"]).tolist():
             yield table.items[place], "no-majority"
     seconds = _item_seconds(table)
@@ -226,7 +264,7 @@ def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
         if not machine_rows(db):
             return None
         rows = [row for row in read_judgements(db, project) if row.question == question]
-    if _asks_for_ranking(project):
+    if question in _find_rankings(project):
         rows = [
             msgspec.structs.replace(row, answer=_as_category(row.answer, False)) for row in rows
         ]
@@ -248,13 +286,13 @@ def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
     }
 
 
-def _asks_for_ranking(project: Project) -> bool:
-    """Whether the answer is a ranking, of which the first label is compared."""
+def _find_rankings(project: Project) -> set[str]:
+    """The questions that are answered with a ranking, of which the first label is compared; sets of labels are none."""
     form = project.form
     if form.offers is None or form.sample is None:
-        return False
+        return set()
     offers = form.offers(Example(id="sample", inputs=dict(form.sample.inputs)), project.options)
-    return any(offer.is_ranking for offer in offers.values())
+    return {name for name, offer in offers.items() if offer.is_ranking and not offer.is_set}
 
 
 Analysis = Callable[[Project, Store], Any]

@@ -541,7 +541,7 @@ NOTES = (
     "What the writer marked for a question without an answer is in meta as plausible_answers, and is no gold.",
 )
 KO = Wording(
-    write="지문을 읽고 유형에 맞는 질문을 쓰고, 지문에서 답을 그대로 옮겨 쓰세요. 답이 없는 유형은 답처럼 보이는 부분을 쓰세요.",
+    write="문단을 읽고 유형에 맞는 질문을 쓰고, 문단에서 답을 그대로 옮겨 쓰세요. 답이 없는 유형은 답처럼 보이는 부분을 쓰세요.",
     write_heading="문단에서 세 유형의 질문 만들기",
     check="질문의 답을 문단에서 그대로 옮겨 쓰세요. 문단에 답이 없으면 no-answer라고 쓰세요.",
     check_heading="문단에서 질문의 답 고르기",

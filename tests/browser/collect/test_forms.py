@@ -347,6 +347,40 @@ def test_a_translation_is_asked_for_in_its_language(serve: Callable[..., Served]
     assert page.faults == []
 
 
+SELECT = """([start, end]) => {
+  const [range, text] = [document.createRange(), document.querySelector('.pick').firstChild.firstChild];
+  range.setStart(text, start); range.setEnd(text, end);
+  getSelection().removeAllRanges(); getSelection().addRange(range);
+}"""
+"""What the handles of a selection on a phone do, which touch events of a test do not make."""
+
+
+@pytest.mark.parametrize("name", ["reading-answers", "further-answers", "reading"])
+def test_what_was_selected_stays_marked(name: str, serve: Callable[..., Served]) -> None:
+    """The browser shows a selection until another place is touched; from then on the page does."""
+    page = serve(name, items=1).worker(language="ja")
+    inner = page.open()
+    page.drag(22, 27)
+    inner.wait_for_selector("output.answer:not(.empty)")
+    chosen = inner.inner_text("output.answer >> nth=0")
+    assert inner.locator(".mark-answer").count() == 0  # no mark under a selection that may grow
+    inner.click("#prompt")
+    inner.wait_for_selector(f".mark-answer:text-is('{chosen}')")
+    page.drag(4, 6)  # over a text with a mark in it
+    inner.wait_for_selector(f"output.answer:not(:text-is('{chosen}')) >> nth=0")
+    other = inner.inner_text("output.answer >> nth=0")
+    inner.click("#prompt")
+    inner.wait_for_selector(f".mark-answer:text-is('{other}')")
+    phone = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
+    touched = serve(name, items=1).worker(language="ko", **phone)
+    inner = touched.open()
+    inner.evaluate(SELECT, [22, 27])
+    inner.wait_for_selector(f"output.answer:text-is('{chosen}')")
+    inner.tap("#prompt")
+    inner.wait_for_selector(f".mark-answer:text-is('{chosen}')")
+    assert page.faults == touched.faults == []
+
+
 def test_every_form_is_walked() -> None:
     assert set(STEPS) == set(forms())
 
@@ -362,9 +396,8 @@ def test_a_form_is_answered_in_every_language(name: str, serve: Callable[..., Se
         assert inner.evaluate("document.documentElement.lang") == language
         prompt = inner.inner_text("#prompt")
         words = served.form.words[language]
-        message = words.get(
-            "prompt_begun", words["prompt"]
-        )  # the sample comes with something begun
+        # the sample comes with something begun, or with a pair
+        message = words.get("prompt_begun") or words.get("prompt_both") or words["prompt"]
         message = message.replace("{subject}", "윤가람").replace("{answer}", "まな板")
         assert prompt[:4] == message[:4]
         assert inner.evaluate(AUDIT) == []

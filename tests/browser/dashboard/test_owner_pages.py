@@ -255,6 +255,11 @@ ANOTHER: dict[str, tuple[dict[str, Any], str]] = {
     "acceptability": ({"label": "acceptable", "other": "acceptable"}, "言えない"),
     "preference": ({"better": "b", "by": 1}, "内容が正しい"),
     "best-worst": ({"best": "A", "worst": "C"}, "少々お待ちください"),
+    "multiple-selection": ({"labels": ["anger"]}, "喜び"),
+    "reading": ({"questions": []}, "石油ランプ"),
+    "reading-answers": ({"answers": {"text": "", "start": -1}}, "석유등"),
+    "free-text": ({"text": "朝市だ。"}, "焼きたての魚"),
+    "translation": ({"japanese": "Two cats are asleep on a bench."}, "寝ている"),
 }
 """An answer unlike the form's sample, and what of the sample is to be read among the answers given."""
 

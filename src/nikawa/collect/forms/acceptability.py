@@ -90,6 +90,7 @@ FORM = Form(
     words={
         "ja": {
             "prompt": "この文は、自然な文として言えますか。",
+            "prompt_both": "二つの文は、それぞれ自然な文として言えますか。",
             "label_acceptable": "言える",
             "label_unacceptable": "言えない",
             "input_situation": "場面",
@@ -102,6 +103,7 @@ FORM = Form(
         },
         "ko": {
             "prompt": "이 문장은 자연스럽게 말할 수 있는 문장입니까?",
+            "prompt_both": "두 문장은 각각 자연스럽게 말할 수 있는 문장입니까?",
             "label_acceptable": "말할 수 있다",
             "label_unacceptable": "말할 수 없다",
             "input_situation": "상황",
@@ -114,6 +116,7 @@ FORM = Form(
         },
         "en": {
             "prompt": "Can you say this sentence?",
+            "prompt_both": "Can you say these sentences? Judge each by itself.",
             "label_acceptable": "Yes, it is a possible sentence",
             "label_unacceptable": "No, a speaker would not say it",
             "input_situation": "Situation",
@@ -127,7 +130,7 @@ FORM = Form(
     },
     guideline=make_guideline(
         ja=(
-            "声に出して読むつもりで、普段の日本語（またはその言語）の話者が言う文かどうかを判断してください。",
+            "声に出して読むつもりで、その言語を普段使う人が実際に言いそうな文かどうかを判断してください。",
             "学校の文法や、正しい・美しい言葉づかいかどうかは問いません。内容が事実かどうかも関係ありません。",
             "言う場面が一つでも思い浮かべば「言える」を選んでください。場面が書かれているときは、その場面で判断してください。",
             "似た文が横にあるときは、違う部分に色が付いています。比べるための文です。片方が言えても、もう片方が言えないとは限りません。",

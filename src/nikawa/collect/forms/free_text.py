@@ -199,7 +199,7 @@ FORM = WritingForm(
             "text_copied": "元の文と同じ表現が{share}%あります（{most}%まで）。別の表現で書いてください",
             "text_far": "元の文と違いすぎます。元の文の一部を変えて書いてください",
             "text_same": "示された文と同じです",
-            "text_negated": "否定を使える文は{most}つまでです",
+            "text_negated": "否定を使える文は{most}個までです",
             "not_japanese": "日本語で書いてください",
             "not_korean": "韓国語で書いてください",
             "not_any": "文字で書いてください",

@@ -131,8 +131,8 @@ FORM = Form(
     words={
         "ja": {
             "prompt": "当てはまるものをすべて選んでください。",
-            "choose_some": "{least}つ以上選んでください",
-            "select_most": "選べるのは{most}つまでです",
+            "choose_some": "{least}個以上選んでください",
+            "select_most": "選べるのは{most}個までです",
             "select_alone": "ほかの選択肢と一緒には選べない項目があります",
             "select_none": "まだ選んでいません",
             "key_toggle": "選択する・取り消す",

@@ -21,11 +21,12 @@ function showPair({ text, other: second, difference }) {
   item.append(pair);
 }
 
+const isPair = (inputs) => typeof inputs.other === "string";
+
 choose(({ inputs }) => {
-  const isPair = typeof inputs.other === "string";
-  if (isPair) showPair(inputs);
-  const both = isPair && other;
+  if (isPair(inputs)) showPair(inputs);
+  const both = isPair(inputs) && other;
   const first = { question, group: radios(question, both ? messages.title_label : "", digits(labels), quick && !both) };
   if (!both) return [first];
   return [first, { question: "other", group: radios("other", messages.title_other, digits(labels, labels.length + 1)) }];
-});
+}, { prompt: ({ inputs }) => (isPair(inputs) && other ? "prompt_both" : "prompt") });

@@ -33,7 +33,8 @@ function boundaries(segmenter, text) {
   return found;
 }
 
-// Makes `host` selectable. on: { pick(start, end, text), touch(place), key(event) }. Gives { show, marks, range, text }.
+// Makes `host` selectable. on: { pick(start, end, text), left(), touch(place), key(event) }. Gives { show, marks, range, text }.
+// left: the browser no longer shows what was picked by pointer or touch, so the page has to.
 export function selectable(host, on) {
   let text = "";
   let chars = [];
@@ -41,6 +42,8 @@ export function selectable(host, on) {
   let anchor = 0;
   let focus = 0;
   let visible = false; // our own caret and highlight, while keys are used
+  let shown = false; // whether the browser shows what was picked
+  let pressing = false; // text that changes under a pointer would lose the selection that it begins
   let steps = {};
 
   const range = () => ({ start: Math.min(anchor, focus), end: Math.max(anchor, focus) });
@@ -68,6 +71,13 @@ export function selectable(host, on) {
     on.pick?.(start, end, chars.slice(start, end).join(""));
   }
 
+  function leave() {
+    const selection = getSelection();
+    if (!shown || pressing || (!selection.isCollapsed && host.contains(selection.anchorNode))) return;
+    shown = false;
+    on.left?.();
+  }
+
   function fromPointer() {
     const selection = getSelection();
     if (!selection.rangeCount || selection.isCollapsed) return;
@@ -76,7 +86,7 @@ export function selectable(host, on) {
     const ends = [offset(found.startContainer, found.startOffset), offset(found.endContainer, found.endOffset)];
     if (ends.includes(null)) return;
     [anchor, focus] = ends;
-    visible = false;
+    [visible, shown] = [false, true];
   }
 
   function released() {
@@ -89,7 +99,7 @@ export function selectable(host, on) {
   function move(to, extend) {
     focus = Math.max(0, Math.min(chars.length, to));
     if (!extend) anchor = focus;
-    visible = true;
+    [visible, shown] = [true, false];
     getSelection().removeAllRanges();
     draw();
     if (extend) notifySelection(); else on.touch?.(focus, chars[focus] ?? "");
@@ -116,6 +126,11 @@ export function selectable(host, on) {
     if (to !== null) { event.preventDefault(); move(to, event.shiftKey); return; }
     if (on.key?.(event)) event.preventDefault();
   });
+  host.addEventListener("pointerdown", () => {
+    pressing = true;
+    const end = () => { pressing = false; setTimeout(leave); };
+    for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, end, { once: true });
+  });
   host.addEventListener("pointerup", released);
   host.addEventListener("blur", () => { if (visible && anchor === focus) { visible = false; draw(); } });
   host.addEventListener("click", (event) => {
@@ -127,6 +142,7 @@ export function selectable(host, on) {
   document.addEventListener("selectionchange", function follow() {
     if (!host.isConnected) { document.removeEventListener("selectionchange", follow); return; } // another item is shown
     fromPointer();
+    leave();
     if (!getSelection().isCollapsed && matchMedia("(pointer: coarse)").matches && host.contains(getSelection().anchorNode)) notifySelection();
   });
 
@@ -137,7 +153,7 @@ export function selectable(host, on) {
         chars = [...text];
         host.classList.toggle("long", chars.length > LONG);
         anchor = focus = 0;
-        visible = false;
+        [visible, shown] = [false, false];
         steps = { words: boundaries(words, text), sentences: boundaries(sentences, text) };
       }
       marks = newMarks;

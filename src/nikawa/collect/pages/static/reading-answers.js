@@ -31,6 +31,7 @@ start({
     answer = null;
     passage = showPassage(inputs, ["question", "title", "context"], {
       pick(start, end, text) { if (start < end) choose({ text, start }, text); },
+      left: () => passage.show(answer),
       touch: (_, char) => tell(char),
     });
     box = answerBox(0, messages.answer_field, messages.answer_none);

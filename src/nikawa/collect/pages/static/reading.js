@@ -78,6 +78,7 @@ start({
     active = 0;
     passage = showPassage(inputs, ["title", "context"], {
       pick,
+      left: drawPassage,
       touch: (_, char) => tell(char),
       key(event) {
         if (event.key !== "Enter" || event.ctrlKey) return false;

@@ -60,6 +60,7 @@ function showParagraph(inputs) {
   box.querySelector(".text").replaceWith(host);
   paragraph = selectable(host, {
     pick,
+    left: draw,
     touch: (_, char) => tell(char),
     key(event) {
       if (event.key !== "Enter" || event.ctrlKey || !writes) return false;
