@@ -271,7 +271,7 @@ def test_exchanges_report_all_rounds_as_progress(rounds: int) -> None:
         weighted,
         weighted,
         np.arange(4),
-        swap=lambda _: (0.0, 0.0),
+        swap=lambda coins: (np.zeros(len(coins)), np.zeros(len(coins))),
         rounds=rounds,
         tests=12,
         on_progress=add,

@@ -32,6 +32,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+Exchange = Callable[[NDArray[np.bool_]], tuple[Floats, Floats]]
+"""Both systems' values for each row of items, True where the two answers are exchanged."""
+
+
 @dataclass(frozen=True)
 class Items:
     """The answered items of one task, side by side."""
@@ -241,6 +245,9 @@ class Metric(metaclass=MetricsByName):
     Two systems may only exchange answers in this form: a correlation is the same for answers of 1 to 5 and of 10 to 50,
     but not for a mixture of the two.
     """
+    exchange: Callable[[Items, Items], Exchange] | None = None
+    """The values of two systems when some of their answers are exchanged, for a metric that is no function of sums: faster than to
+    evaluate both again, and equal to it in the last digit. None: both are evaluated again."""
     item_form: ItemScore | None = None
     """The substitute score per item, if the metric is not a mean over items or is the mean of this score."""
     needs_inputs: tuple[str, ...] = ()

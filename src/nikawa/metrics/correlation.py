@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from nikawa.errors import BadInput
 from nikawa.metrics.base import (
     Additive,
+    Exchange,
     Floats,
     Items,
     ItemScore,
@@ -103,6 +104,49 @@ def average_ranks(x: Floats) -> Floats:
     last = np.cumsum(count)
     ranks: Floats = (last - (count - 1) / 2)[place]
     return ranks
+
+
+def exchange_ranks(left: Items, right: Items) -> Exchange:
+    """Official Spearman of two systems whose answers are exchanged: the values of both are sorted once, and the ranks of a selection
+    come from counts.
+    """
+    (x, gold), (z, _) = (
+        tuple(
+            side.astype(np.float32).astype(np.float64) for side in items.compute_once(read_scores)
+        )
+        for items in (left, right)
+    )
+    n = len(x)
+    _, codes = np.unique(np.concatenate([x, z]), return_inverse=True)
+    own, other, size = codes[:n], codes[n:], int(codes.max()) + 1
+    every = np.bincount(codes, minlength=size)
+    wanted = average_ranks(gold)
+    is_flat = bool((wanted == wanted[0]).all())
+    unit = wanted if is_flat else _unit(wanted)
+
+    def correlate(chosen: NDArray[Any], counts: NDArray[Any]) -> Floats:
+        """Rho for each row of codes, from how often each code is in the row."""
+        ranks = np.take_along_axis(np.cumsum(counts, axis=1) - (counts - 1) / 2, chosen, axis=1)
+        flat = (ranks == ranks[:, :1]).all(axis=1)
+        deviation = ranks - ranks.mean(axis=1, keepdims=True)
+        largest = np.abs(deviation).max(axis=1, keepdims=True)
+        largest[flat] = 1
+        length = np.linalg.norm(deviation / largest, axis=-1)[:, None]
+        length[flat] = 1
+        rho: Floats = np.clip(np.vecdot(deviation / (largest * length), unit), -1, 1)
+        return np.where(flat, np.nan, np.round(rho) if n == 2 else rho)
+
+    def values(exchanged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        rows = len(exchanged)
+        if is_flat:
+            return np.full(rows, np.nan), np.full(rows, np.nan)
+        chosen = np.where(exchanged, other, own)
+        places = chosen + (np.arange(rows) * size)[:, None]
+        counts = np.bincount(places.ravel(), minlength=rows * size).reshape(rows, size)
+        rest = np.where(exchanged, own, other)
+        return correlate(chosen, counts), correlate(rest, every - counts)
+
+    return values
 
 
 class _RankCorrelation:
@@ -227,6 +271,7 @@ METRICS = (
         evaluate=spearman,
         about="Rank correlation of answers and gold.",
         standardise=standard_ranks,
+        exchange=exchange_ranks,
         names_in_tools={"llm-jp-eval": "spearman"},
     ),
     Metric(

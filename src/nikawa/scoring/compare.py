@@ -17,13 +17,14 @@ from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from nikawa.datasets.keys import read_keys
 from nikawa.datasets.load import load
 from nikawa.errors import BadInput, unknown
 from nikawa.metrics import Evaluation, Items, Metric
 from nikawa.metrics import metrics as all_metrics
-from nikawa.metrics.base import Floats, Weighted
+from nikawa.metrics.base import Exchange, Floats, Weighted
 from nikawa.metrics.units import convert_table
 from nikawa.records import Record, Task, Unit
 from nikawa.scoring.match import MissingAnswers
@@ -37,10 +38,10 @@ from nikawa.scoring.score import (
     cut_slices,
     score,
 )
+from nikawa.stats.every_pair import compare_every_pair
 from nikawa.stats.paired import (
     PairedDifference,
     compare_pair,
-    compare_pairs,
     compare_seeds,
     count_swaps,
     tie_groups,
@@ -375,6 +376,16 @@ def find_undefined_systems(systems: Sequence[ComparedSystem]) -> list[UndefinedS
     return undefined
 
 
+@dataclass(frozen=True)
+class ExchangeableRun:
+    """The answers of a run in the form in which two systems may exchange them, evaluated."""
+
+    items: Items
+    evaluation: Evaluation
+    units: Ints
+    """The unit of resampling of each item."""
+
+
 @dataclass
 class TaskComparison:
     """Systems on one task, over the same items and with the same set of labels, so that their statistics line up."""
@@ -384,6 +395,7 @@ class TaskComparison:
     answered: dict[str, list[AnsweredTask]]
     """A system's runs, by its name."""
     _evaluated: dict[tuple[str, str], list[tuple[Evaluation, Ints]]] = field(default_factory=dict)
+    _exchangeable: dict[tuple[str, str], ExchangeableRun] = field(default_factory=dict)
 
     @classmethod
     def of(cls, systems: Sequence[ComparedSystem]) -> TaskComparison:
@@ -430,6 +442,22 @@ class TaskComparison:
             distinct = {name: run.evaluate(metric, "official") for name, run in runs.items()}
             self._evaluated[key] = [distinct[id(run)] for run in self.answered[system]]
         return self._evaluated[key]
+
+    def _standardise(self, system: str, metric: Metric) -> ExchangeableRun:
+        """The single run of a system in the form in which its answers may be exchanged.
+
+        Parts that the metric ignores, such as scale, are removed.
+        """
+        key = (system, metric.name)
+        if key not in self._exchangeable:
+            run = self.answered[system][0]
+            evaluation, units = self._evaluate(system, metric)[0]
+            if metric.standardise is not None:
+                answers = metric.standardise(run.items.answers)
+                run = replace(run, items=replace(run.items, answers=answers))
+                evaluation, units = run.evaluate(metric, "official")
+            self._exchangeable[key] = ExchangeableRun(run.items, evaluation, units)
+        return self._exchangeable[key]
 
     def is_itemwise(self, metric: Metric) -> bool:
         """Whether the metric is a mean over items."""
@@ -513,39 +541,47 @@ class TaskComparison:
         `corrected` is the number of tests, of all tasks, that are corrected together.
         """
         tests: dict[tuple[str, str, str], PairedDifference] = {}
-        resampled: dict[str, ResampledRuns] = {}
+        resampled: dict[tuple[str, bool], ResampledRuns] = {}
+        together: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        by_name = {metric.name: metric for metric in self.metrics}
         for first, second, metrics in self.jobs():
-            left, right = self.answered[first], self.answered[second]
-            pairs = [
-                (self.evaluations(first, metric), self.evaluations(second, metric))
-                for metric in metrics
-            ]
-            units = self.units(metrics[0])
+            metric, units = metrics[0], self.units(metrics[0])
             if self.has_seeds(first, second):
                 enough = min(rounds, ENOUGH_RESAMPLES)
-                same_draws = resampled.setdefault(metrics[0].name, ResampledRuns(units, enough))
-                a, b = pairs[0]
-                paired = [
-                    compare_seeds(
-                        a, b, units, rounds=rounds, on_progress=add_rounds, resampled=same_draws
-                    )
-                ]
-            elif self.needs_own_draws(metrics[0]):
-                paired = [
-                    exchange_answers(
-                        left[0],
-                        right[0],
-                        metrics[0],
-                        rounds=rounds,
-                        tests=corrected,
-                        add_rounds=add_rounds,
-                    )
-                ]
+                runs = ResampledRuns(units, enough)
+                tests[metric.name, first, second] = compare_seeds(
+                    self.evaluations(first, metric),
+                    self.evaluations(second, metric),
+                    units,
+                    rounds=rounds,
+                    on_progress=add_rounds,
+                    resampled=resampled.setdefault((metric.name, True), runs),
+                )
+            elif self.is_computed_anew(metric):
+                runs = ResampledRuns(units, rounds)
+                tests[metric.name, first, second] = exchange_answers(
+                    self._standardise(first, metric),
+                    self._standardise(second, metric),
+                    metric,
+                    rounds=rounds,
+                    tests=corrected,
+                    add_rounds=add_rounds,
+                    resampled=resampled.setdefault((metric.name, False), runs),
+                )
             else:
-                single = [(a[0], b[0]) for a, b in pairs]
-                paired = compare_pairs(single, units, rounds=rounds, on_progress=add_rounds)
-            for metric, test in zip(metrics, paired, strict=True):
-                tests[metric.name, first, second] = test
+                together.setdefault(tuple(each.name for each in metrics), []).append(
+                    (first, second)
+                )
+        for names, pairs in together.items():
+            systems = {
+                system: [self._standardise(system, by_name[name]).evaluation for name in names]
+                for system in dict.fromkeys(system for pair in pairs for system in pair)
+            }
+            units = self.units(by_name[names[0]])
+            found = compare_every_pair(systems, pairs, units, rounds=rounds, on_progress=add_rounds)
+            for pair, differences in found.items():
+                for name, test in zip(names, differences, strict=True):
+                    tests[name, *pair] = test
         return [
             self._pair_result(metric, first, second, tests[metric.name, first, second])
             for metric in self.metrics
@@ -644,37 +680,44 @@ def find_labels(every: Sequence[Items]) -> tuple[Any, ...]:
 
 
 def exchange_answers(
-    left: AnsweredTask,
-    right: AnsweredTask,
+    left: ExchangeableRun,
+    right: ExchangeableRun,
     metric: Metric,
     *,
     rounds: int,
     tests: int,
     add_rounds: Callable[[int], None],
+    resampled: ResampledRuns | None = None,
 ) -> PairedDifference:
-    """One run each; parts that the metric ignores, such as scale, are removed before answers are exchanged."""
-    if metric.standardise is not None:
-        left, right = (
-            replace(run, items=replace(run.items, answers=metric.standardise(run.items.answers)))
-            for run in (left, right)
-        )
-    (a, units), (b, _) = left.evaluate(metric, "official"), right.evaluate(metric, "official")
-
-    def swap(chosen_units: Ints) -> tuple[float, float]:
-        """Recompute both values with the answers of some units exchanged."""
-        exchanged = np.isin(units, chosen_units).tolist()
-        values = []
-        for own, other in ((left.items, right.items), (right.items, left.items)):
-            answers = _exchange(own.answers, other.answers, exchanged)
-            scores = _exchange(own.scores, other.scores, exchanged)
-            items = replace(own, answers=answers, scores=scores)
-            values.append(metric.evaluate(items, "official").value)
-        return values[0], values[1]
-
-    swap_or_none = swap if isinstance(a, Weighted) else None
+    """One run each, under a metric that is computed again for each exchange of answers."""
+    exchange = metric.exchange or partial(evaluate_again, metric)
+    values = exchange(left.items, right.items)
     return compare_pair(
-        a, b, units, swap=swap_or_none, rounds=rounds, tests=tests, on_progress=add_rounds
+        left.evaluation,
+        right.evaluation,
+        left.units,
+        swap=lambda coins: values(coins[:, left.units].astype(bool)),
+        rounds=rounds,
+        tests=tests,
+        on_progress=add_rounds,
+        resampled=resampled,
     )
+
+
+def evaluate_again(metric: Metric, left: Items, right: Items) -> Exchange:
+    """Both values with the answers of some items exchanged, by evaluating both."""
+
+    def values(exchanged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        rows = []
+        for row in exchanged.tolist():
+            for own, other in ((left, right), (right, left)):
+                answers = _exchange(own.answers, other.answers, row)
+                scores = _exchange(own.scores, other.scores, row)
+                items = replace(own, answers=answers, scores=scores)
+                rows.append(metric.evaluate(items, "official").value)
+        return np.array(rows[::2]), np.array(rows[1::2])
+
+    return values
 
 
 def _exchange(own: Sequence[Any], other: Sequence[Any], exchanged: Sequence[bool]) -> list[Any]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nikawa.stats.distributions import Z_95
 from nikawa.stats.resample import (
@@ -58,8 +59,11 @@ OnProgress = Callable[[int], None]
 """Called with rounds as they are done."""
 Sides = tuple[Floats, Floats]
 """The statistics of units, or of kinds of them, under A and under B."""
-Swap = Callable[[Ints], tuple[float, float]]
-"""Both systems' values with the answers of the chosen units exchanged, for metrics that are not sums."""
+Swap = Callable[[NDArray[np.int8]], tuple[Floats, Floats]]
+"""Both systems' values for each row of coins, a coin a unit: the answers of units with a 1 are exchanged. For metrics that
+are not sums."""
+SWAPS_AT_ONCE = 64
+"""Exchanges whose answers are in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -80,27 +84,29 @@ def compare_pair(
     rounds: int = TEST_RESAMPLES,
     tests: int = 1,
     on_progress: OnProgress = lambda _: None,
+    resampled: ResampledRuns | None = None,
 ) -> PairedDifference:
     """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics.
 
     `groups` is the unit of each item. `tests` is the number of tests that are corrected together: with `swap`, `count_swaps` exchanges
-    are drawn instead of `rounds`. `on_progress` is called for twice `rounds` in total.
+    are drawn instead of `rounds`. `on_progress` is called for twice `rounds` in total. With `swap`, `resampled` caches the
+    resamples of other pairs of the same runs.
     """
     if swap is None:
         return compare_pairs([(a, b)], groups, rounds=rounds, on_progress=on_progress)[0]
+    runs = resampled or ResampledRuns(groups, rounds)
+    drawn = np.concatenate([row[1] - row[0] for row in runs.blocks((a, b), on_progress)])
+    null: list[Floats] = []
+    swaps, done = count_swaps(rounds, tests), 0
     units = count_units(groups)
-    grouped = [(a.grouped(groups), b.grouped(groups))]
-    (resampled,) = _resample_differences(grouped, groups, rounds, 0, on_progress)
-    null: list[float] = []
-    swaps = count_swaps(rounds, tests)
-    for coin in draw_swap_weights(units, swaps, 0):
-        for row in coin:
-            value_a, value_b = swap(np.flatnonzero(row))
-            done = rounds * len(null) // swaps
+    for coins in draw_coins(units, swaps, 0):
+        for start in range(0, len(coins), SWAPS_AT_ONCE):
+            value_a, value_b = swap(coins[start : start + SWAPS_AT_ONCE])
             null.append(value_b - value_a)
-            on_progress(rounds * len(null) // swaps - done)
+            before, done = done, done + len(value_a)
+            on_progress(rounds * done // swaps - rounds * before // swaps)
     seen = b.value - a.value
-    return _test_difference(seen, seen, resampled, np.array(null), units)
+    return assess_difference(seen, seen, drawn, np.concatenate(null), units)
 
 
 def count_swaps(rounds: int, tests: int) -> int:
@@ -147,7 +153,7 @@ def compare_pairs(
         for (a, b), (left, right) in zip(grouped, sides, strict=True)
     ]
     every = zip(seen, summed, resampled, nulls, strict=True)
-    return [_test_difference(*each, units) for each in every]
+    return [assess_difference(*each, units) for each in every]
 
 
 def compare_seeds(
@@ -167,7 +173,7 @@ def compare_seeds(
     return PairedDifference(*difference)
 
 
-def _test_difference(
+def assess_difference(
     seen: float, summed: float, resampled: Floats, null: Floats, units: int
 ) -> PairedDifference:
     """The test of a difference; `summed` is the one seen, computed as those of `null` are.
