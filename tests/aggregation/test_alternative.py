@@ -152,3 +152,75 @@ def test_benjamini_yekutieli() -> None:
     assert reject_benjamini_yekutieli([], 0.05) == []
     # a step-up: the larger p is under its own limit, so the smaller is rejected with it
     assert reject_benjamini_yekutieli([0.03, 0.033], 0.05) == [True, True]
+
+
+def by_the_paper(case: dict[str, Any]) -> tuple[float, float]:
+    """The test written down item by item, with scipy's t test."""
+    stats = pytest.importorskip("scipy.stats")
+
+    def overlap(one: Any, other: Any) -> float:
+        sets = [{tuple(sorted(span.items())) for span in spans} for spans in (one, other)]
+        size = sum(map(len, sets))
+        return 2 * len(sets[0] & sets[1]) / size if size else 1.0
+
+    def score(answer: Any, others: list[Any]) -> float:
+        if case["scoring"] == "neg_rmse":
+            return -float(np.sqrt(np.mean([(answer - other) ** 2 for other in others])))
+        close = overlap if case["scoring"] == "span_f1" else lambda a, b: float(a == b)
+        return float(np.mean([close(answer, other) for other in others]))
+
+    humans, machine = case["humans"], case["machine"]
+    judged_by = {item: [w for w in humans if item in humans[w]] for item in machine}
+    kept = [i for i in machine if len(judged_by[i]) >= case["min_humans_per_item"]]
+    values, advantages = [], []
+    for left_out, answers in humans.items():
+        items = [item for item in kept if item in answers]
+        if len(items) < case["min_items_per_human"]:
+            continue
+        wins, losses = [], []
+        for item in items:
+            others = [humans[w][item] for w in judged_by[item] if w != left_out]
+            person, model = score(answers[item], others), score(machine[item], others)
+            wins.append(model >= person)
+            losses.append(person >= model)
+        differences = np.array(losses, dtype=int) - np.array(wins, dtype=int)
+        test = stats.ttest_1samp(differences, case["epsilon"], alternative="less")
+        values.append(float(test.pvalue))
+        advantages.append(float(np.mean(wins)))
+    n = len(values)
+    limits = case["q"] * np.arange(1, n + 1) / n / (1 / np.arange(1, n + 1)).sum()
+    under = np.flatnonzero(np.sort(values) <= limits)
+    return (int(under[-1]) + 1 if len(under) else 0) / n, float(np.mean(advantages))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_rmse", "span_f1"])
+@pytest.mark.parametrize("persons", [2, 3, 7, 12])
+@pytest.mark.parametrize("error", [0.0, 0.15, 0.6])
+def test_it_is_the_test_of_the_paper(scoring: str, persons: int, error: float) -> None:
+    rng = np.random.default_rng((persons, round(100 * error)))
+    truth = rng.integers(0, 4, 45)
+
+    def answer(item: int) -> Any:
+        value = int(truth[item])
+        if rng.random() < error:
+            value = int(rng.integers(0, 4))
+        if scoring == "span_f1":
+            return [{"start": 3 * n, "end": 3 * n + 2, "label": "A"} for n in range(value)]
+        return round(value + float(rng.normal() * error), 1) if scoring == "neg_rmse" else value
+
+    humans = {
+        f"h{n}": {f"i{i}": answer(i) for i in range(45) if rng.random() < 0.95}
+        for n in range(persons)
+    }
+    machine = {f"i{i}": answer(i) for i in range(44)}
+    case = {
+        "scoring": scoring,
+        "epsilon": (0.0, 0.1, 0.2)[persons % 3],
+        "q": 0.05,
+        "min_humans_per_item": 2,
+        "min_items_per_human": 30,
+        "humans": humans,
+        "machine": machine,
+    }
+    assert run(case) == pytest.approx(by_the_paper(case), abs=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable
@@ -16,8 +17,11 @@ from tests.models.chat.conftest import server
 from tests.models.lm.checkpoints import CHAT_TEMPLATE, save_checkpoint
 
 import nikawa as nk
+from nikawa.aggregation.table import Table
+from nikawa.datasets.load import read_judgements
 from nikawa.io.records import write_records
 from nikawa.records import Example, Judgement
+from studies import effort
 
 __all__ = ["server"]
 
@@ -84,6 +88,20 @@ def test_the_verdict_is_where_the_page_says(folder: Path) -> None:
     machines = nk.agree("judgements.jsonl").machines
     assert machines is not None
     assert "Alternative annotator test" in machines.verdict
+
+
+def test_the_table_of_adaptive_effort_has_what_the_study_prints() -> None:
+    """The cheapest row of labels, replayed; `python -m studies.effort` prints all."""
+    shared = os.environ.get("NIKAWA_SHARED")
+    data = (Path(shared) if shared else Path(__file__).parents[3] / "shared") / "data"
+    if not (data / "jsick").is_dir():
+        pytest.skip("no published judgements here")
+    rows = (row for row in read_judgements("jsick-stress", data=data) if row.question == "label")
+    table = Table.from_judgements(rows, "label")
+    cell = effort.run_cell(table, "jsick-stress label", (0.99, 0), "persons", 5, None)
+    words = effort.describe(cell, "jsick-stress label", "persons", (0.99, 0), chosen=False)
+    kept = [words[place] for place in (0, 1, 3, 5, 6, 7)]
+    assert f"| {' | '.join(kept)} |" in TEXT
 
 
 @pytest.mark.slow

@@ -18,6 +18,12 @@ function show(name, data, parts) {
   byId(name).querySelector(".content").replaceChildren(...parts());
 }
 
+// How many answers adaptive effort has saved so far.
+function savings({ rule, items, sure, bought }) {
+  const facts = { most: number(rule.most), sure: number(sure), bought: number(bought), full: number(items * rule.most) };
+  return make("p", { id: "effort" }, say("effort", facts));
+}
+
 function progress(found) {
   const { per_item: each } = found.pay;
   const currency = currencyName(found.pay.currency, document.documentElement.lang);
@@ -26,7 +32,7 @@ function progress(found) {
   const counts = [[words.answers, found.done], [words.asked, found.asked], ...rows]; // compared with each other
   const facts = [...counts, [words.hours, found.hours], ...paid];
   const summary = say("complete", { complete: number(found.complete), items: number(found.items) });
-  return [make("progress", { max: String(found.asked || 1), value: String(found.done), "aria-label": words.progress }), make("p", { id: "complete" }, summary),
+  return [make("progress", { max: String(found.asked || 1), value: String(found.done), "aria-label": words.progress }), make("p", { id: "complete" }, summary), ...(found.effort ? [savings(found.effort)] : []),
     make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, number(value)))))];
 }
 
@@ -130,7 +136,7 @@ async function refresh() {
   const data = await get("/owner/data");
   if (!data) return;
   const judged = data.analyses.judged ?? { writes: false, agreement: [], workers: [], time: null, flagged: { items: [] } };
-  const done = { ...data.progress, pay: data.pay, hours: data.time.hours };
+  const done = { ...data.progress, pay: data.pay, hours: data.time.hours, effort: data.effort ?? null };
   show("progress", done, () => progress(done));
   const waited = (name) => data.analysed[name]?.at === null && data.analysed[name].working; // the first time: nothing can be said yet
   const agreed = { found: judged.agreement, writes: judged.writes };
