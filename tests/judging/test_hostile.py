@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,9 @@ def test_labels_and_names_in_figures_pages_and_exports(tmp_path: Path) -> None:
     )
     run("data", "card", str(tmp_path / "ds"), "--overwrite")
     run("data", "show", str(tmp_path / "ds"))
-    run("lineage", "0", "--in", str(tmp_path / "ds"))
+    traced = run("lineage", "0", "--in", str(tmp_path / "ds"))
+    assert re.search(r"worker +kind +answer", traced)
+    assert "machine" in traced
 
     known = {example.id: example for example in examples}
     for form, name in (

@@ -41,6 +41,7 @@ def lineage(
 def show(record: Lineage) -> None:
     """Print the lineage of an example, from its source to its release."""
     from nikawa.cli.terminal.examples import format_answer, reading_order, spanned_text
+    from nikawa.records import find_answerer, is_person
 
     text = spanned_text(record.inputs)
     rows: list[tuple[str, Any]] = [
@@ -80,16 +81,22 @@ def show(record: Lineage) -> None:
     steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in record.steps]
     if steps:
         print_table(("stage", "item", "rule", "made from"), steps, title="Stages")
-    has_comments = any(j.comment for j in record.judgements)
-    judged = []
-    for j in record.judgements:
-        answer = format_answer(j.answer, text if j.example == record.item else "")
-        row = [j.example, j.question, j.worker, answer, j.at]
-        judged.append([*row, j.comment] if has_comments else row)
+    judged = record.judgements
+    has_comments, are_persons = any(j.comment for j in judged), all(map(is_person, judged))
+    columns: dict[str, list[Any]] = {
+        "item": [j.example for j in judged],
+        "question": [j.question for j in judged],
+        "worker": [j.worker for j in judged],
+        **({} if are_persons else {"kind": [find_answerer(j) for j in judged]}),
+        "answer": [
+            format_answer(j.answer, text if j.example == record.item else "") for j in judged
+        ],
+        "when": [j.at for j in judged],
+        **({"comment": [j.comment for j in judged]} if has_comments else {}),
+    }
     if judged:
-        columns = ("item", "question", "worker", "answer", "when")
-        further = ("comment",) if has_comments else ()
-        print_table((*columns, *further), judged, title="Judgements")
+        rows = list(zip(*columns.values(), strict=True))
+        print_table(tuple(columns), rows, title="Judgements")
     gone = [(s.item, s.stage, s.why, s.detail) for s in record.siblings]
     if gone:
         print_table(("item", "stage", "why", "detail"), gone, title="Dropped siblings")
