@@ -38,12 +38,24 @@ def captions() -> str:
 def test_the_commands_run(captions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("captions.jsonl").write_text(captions, "utf-8")
-    Path("jnli.toml").write_text(blocks("toml")[0], "utf-8")
+    example = msgspec.json.decode(blocks("json")[1])
+    pairs = (("弟が母に手紙を渡した。", ""), (example["text"], example["diacritic"]))
+    rows = [
+        {**example, "id": f"{n}{mark}", "text": f"{n}日に{text}", "diacritic": mark, "pair": n}
+        | {"source": ("handbook", "journal 3")[n % 3 == 2]}
+        for n in range(1, 16)
+        for text, mark in pairs
+    ]
+    Path("examples.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    for name, settings in zip(("jnli", "jcola"), blocks("toml"), strict=True):
+        Path(f"{name}.toml").write_text(settings, "utf-8")
     for line in "".join(blocks("sh")).splitlines():
         done = CliRunner().invoke(build(), shlex.split(line)[1:])
         assert done.exit_code == 0, (line, done.output, done.exception)
     assert Path("trial/card.json").is_file()
     assert not Path("my-jnli/card.json").exists()
+    assert Path("acceptability/ood.jsonl").is_file()
+    assert "mcc" in Path("report/index.html").read_text("utf-8")
 
 
 def test_the_recipe_runs(

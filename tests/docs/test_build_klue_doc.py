@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.recipes.klue.test_every import KOREAN
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
@@ -40,12 +41,23 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     Path("headlines.jsonl").write_bytes(
         b"".join(msgspec.json.encode(row) + b"\n" for row in [line, *rows])
     )
-    Path("ynat.toml").write_text(blocks("toml")[0], "utf-8")
+    trees = msgspec.json.decode(blocks("json")[1])
+    Path("sentences.jsonl").write_bytes(
+        b"".join(
+            msgspec.json.encode({**trees, "id": n, "text": text, "source": "ab"[n % 2]}) + b"\n"
+            for n, text in enumerate((trees["text"], *KOREAN))
+        )
+    )
+    for name, settings in zip(("ynat", "trees"), blocks("toml"), strict=True):
+        Path(f"{name}.toml").write_text(settings, "utf-8")
     for words in "".join(blocks("sh")).splitlines():
         done = CliRunner().invoke(build(), shlex.split(words)[1:])
         assert done.exit_code == 0, (words, done.output, done.exception)
     assert Path("trial/card.json").is_file()
     assert Path("my-topics/people/topics/tasks.csv").is_file()
+    assert Path("my-trees/people/trees/tasks.csv").is_file()
+    assert Path("trees-trial/card.json").is_file()
+    assert "las" in Path("report/index.html").read_text("utf-8")
 
 
 def test_the_python_runs(

@@ -156,6 +156,26 @@ def test_an_export_is_imported_whole(kind: str, tmp_path: Path) -> None:
             assert new.gold == {task.question: old.gold[task.question]}
 
 
+def test_a_split_gets_its_name_back(tmp_path: Path) -> None:
+    """`ood-test` of JCoLA is `ood_test` in the names of tasks, and is scored by its own name again."""
+    items = [
+        nk.Example(id=str(i), inputs={"text": f"{i}!"}, gold={"label": "ab"[i % 2]})
+        for i in range(4)
+    ]
+    dataset = nk.Dataset(
+        name="set",
+        language="ja",
+        version="1",
+        card=blank_card("set", "ja"),
+        splits={"test": tuple(items[:2]), "ood-test": tuple(items[2:])},
+    )
+    write_folder(dataset, tmp_path / "set")
+    nk.export(str(tmp_path / "set"), "inspect", str(tmp_path / "out"))
+    (file,) = (tmp_path / "out").glob("*.py")
+    report = nk.import_task("inspect", str(file), str(tmp_path / "back"))
+    assert report.splits == {"test": 2, "ood-test": 2}
+
+
 def test_refusals(nikawa: Nikawa, tmp_path: Path) -> None:
     """Nothing is overwritten, unknown versions and options of other formats are refused."""
     out = str(tmp_path / "out")

@@ -15,6 +15,7 @@ from tests.recipes.small_sources import JAPANESE, SMALL_SOURCES
 
 from nikawa.datasets import load
 from nikawa.datasets.lineage import find_lineage
+from nikawa.datasets.task_lookup import find_tasks
 from nikawa.datasets.trees import is_tree
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
@@ -207,6 +208,8 @@ def test_a_built_set_is_scored_as_the_official_one(
     for file, text in SMALL_SOURCES[name]().items():
         (tmp_path / file).write_text(text, "utf-8")
     build(name, tmp_path / "out", BuildOptions(config=tmp_path / "config.toml", simulate=2))
+    (task,) = find_tasks(str(tmp_path / "out"))
+    assert len(task.labels) == {"klue-dp": 38, "trees-ja": 15}[name]  # also those without gold
     done = nikawa(
         "run",
         "--model",

@@ -126,7 +126,7 @@ def refuse_mixture(table: Table) -> None:
 
 
 def _freeze_parts(judgement: Judgement) -> Any:
-    """An answer as `nikawa agree` compares it: spans, trees and the like by their parts; any other as it is."""
+    """An answer as `nikawa agree` compares it: spans, trees and other answers with parts by these; labels and numbers as they are."""
     try:
         (frozen,) = freeze_answers([judgement])
     except BadInput:  # answers that came in under other settings of the form
@@ -287,7 +287,7 @@ def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
 
 
 def _find_rankings(project: Project) -> set[str]:
-    """The questions that are answered with a ranking, of which the first label is compared; sets of labels are none."""
+    """The questions that are answered with a ranking, of which the first label is compared. A set of labels has no first one."""
     form = project.form
     if form.offers is None or form.sample is None:
         return set()

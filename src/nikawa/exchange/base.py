@@ -74,8 +74,10 @@ class TaskExport:
         """The description for `ReplyScorer`, as JSON holds it."""
         task = self.task
         own = [metrics()[name] for name in task.metrics]
+        renamed = {plain_name(split): split for split in self.splits if plain_name(split) != split}
         return {
             "nikawa": __version__,
+            **({"splits": renamed} if renamed else {}),
             "dataset": {
                 "name": self.title,
                 "version": self.version,

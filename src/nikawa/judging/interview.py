@@ -445,7 +445,9 @@ class Interview:
             try:
                 answer |= self._read_field(one, value[one.question])
             except ReplyFault as problem:
-                correction = fill_message(self._own, problem.message, {"value": _clip(problem.value)})
+                correction = fill_message(
+                    self._own, problem.message, {"value": _clip(problem.value)}
+                )
                 return Reading(None, f"broke a rule: {correction}", correction)
         problems = self.task.form.validate(answer, self.example, self.task.options)
         faults = [problem for problem in problems if not problem.warning]

@@ -294,6 +294,40 @@ def test_any_form_is_decided_in_its_own_page(own: Own, name: str) -> None:
     assert owned.faults == []
 
 
+def test_trees_are_decided_arc_by_arc(own: Own) -> None:
+    """What workers share is there at once; each other word gets the arc of one of them, or one of the owner's own."""
+    form = forms()["tree"]
+    assert form.sample is not None
+    owned = own("tree", [Example(id="i", inputs=dict(form.sample.inputs))])
+    labels = ["NP_SBJ", "NP_OBJ", "AP", "VP"]
+    owned.give(
+        {
+            "a": {"tree": {"heads": [4, 4, 2, 0], "labels": labels}},
+            "b": {"tree": {"heads": [2, 4, 4, 0], "labels": ["NP_AJT", *labels[1:]]}},
+        }
+    )
+    page = owned.enter("/owner/adjudicate", locale="en", viewport={"width": 1200, "height": 900})
+    page.wait_for_selector("#case:not([hidden])")
+    shown = page.locator(".word:not(.root-word)")
+    assert shown.locator(".to").all_inner_texts() == ["→ ?", "→ 4", "→ ?", "→ root"]
+    assert page.locator(".word.disputed").count() == 2
+    assert page.locator("#tree-now").inner_text() == "1 하루가"  # the first that is open
+    page.click(".sides-of .choice:has-text('a: 4')")
+    assert page.locator("#tree-now").inner_text() == "3 힘껏"
+    owned.shot(page, "adjudicate-arcs")
+    page.click(".sides-of .choice:has-text('b: 4')")
+    page.click("#word-1")
+    assert page.locator(".sides-of").is_hidden()  # both say the same
+    page.click("[data-value=VP_OBJ]")  # and both are wrong
+    page.fill("#reason", "a on the subject, b on the adverb")
+    page.locator("#answer button.main").click()
+    page.wait_for_selector(".decision")
+    (decision,) = owned.decisions()
+    wanted = {"heads": [4, 4, 4, 0], "labels": ["NP_SBJ", "VP_OBJ", "AP", "VP"]}
+    assert decision.answer == wanted
+    assert owned.faults == []
+
+
 def test_a_decision_is_held_to_the_rules(own: Own) -> None:
     owned = own(
         "write-hypotheses", [Example(id="i", inputs={"premise": "할머니는 아침마다 두부를 산다."})]

@@ -57,6 +57,8 @@ class About(msgspec.Struct):
 
     dataset: ExportedDataset
     task: AskedTask
+    splits: dict[str, str] = {}
+    """The names of splits that have others in the names of files."""
 
 
 @dataclass
@@ -90,7 +92,10 @@ def read_own_export(file: Path, tool: str) -> OwnExport | None:
         columns = {"text": task.inputs[0], gold: gold}
     if task.kind == "reading":
         columns.setdefault("title", NO_COLUMN)
-    tables = [make_table(path, split, gold) for split, path in list_splits(module).items()]
+    tables = [
+        make_table(path, about.splits.get(split, split), gold)
+        for split, path in list_splits(module).items()
+    ]
     if not tables:
         where = f"data/{module.stem}_*.jsonl"
         raise BadInput(f"its rows are missing: {where}", file=file, cure="export it again")

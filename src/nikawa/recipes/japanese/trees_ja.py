@@ -131,6 +131,7 @@ def card(config: Any) -> Card:
         workers="",
         workers_are="persons",
         source=f"Sentences of {config.shortest} to {config.longest} bunsetsu, {config.per_source:,} per source at most, short and long ones alike",
+        label_sets={"tree": LABELS},
         problems=(
             "Bunsetsu, morphemes and tags are made by rules and an analyser, and no person corrected them.",
             "The official LAS of KLUE gives wrong heads a class of their own, so it cannot be read like other LAS.",
