@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))  # bench is not part of the package
 
 from bench.board import ATTACKS, Outcome, attack_board
+from tests.soak.board_attack import attack
 
 ITEMS, TRIES = 600, 250
 
@@ -40,3 +41,12 @@ def test_reading_items_one_by_one_needs_exact_scores() -> None:
 def test_many_names_undo_the_ladder() -> None:
     """The docs tell owners: the ladder holds by account, so who may have an account matters."""
     assert play("ladder", "boost", accounts=TRIES).accuracy > 0.62
+
+
+@pytest.mark.parametrize(("rule", "name"), [("exact", "probe"), ("ladder", "from below")])
+def test_a_served_board_shows_what_the_simulation_shows(rule: str, name: str) -> None:
+    """Each file goes through the interface of programs, the checker and the scorer: so the table of the docs is that of a real board."""
+    found = attack(rule, name, items=120, tries=15)  # type: ignore[arg-type]
+    assert found["differs_from_simulation"] == 0
+    assert 1 < found["shown"] <= 15
+    assert found["bits_counted"] >= found["bits"]

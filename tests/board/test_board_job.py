@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import psycopg
 import pytest
 from tests.board.conftest import BoardUnderTest, HiddenData, MakeBoard
 
@@ -23,7 +24,7 @@ from nikawa.board.helpers import start_checker, start_scorer
 from nikawa.board.job import NewBoard, change_entry, create_board, invite, read_status, set_password
 from nikawa.board.queue import ScoringQueue
 from nikawa.board.rendering import list_provenance
-from nikawa.board.serving import lock_folder_of
+from nikawa.board.serving import ServeOptions, lock_folder_of, serve
 from nikawa.board.store import list_systems, open_store, read_shown_scores, read_true_scores
 from nikawa.board.submissions import receive_file
 from nikawa.errors import BadInput
@@ -286,6 +287,24 @@ def test_one_server_a_board(make_sqlite_board: MakeBoard) -> None:
         lock_folder_of(here.board),
     ):
         pass
+
+
+def test_a_database_without_the_board_is_refused_and_nothing_is_created(
+    make_board: MakeBoard, database: str, postgres: str
+) -> None:
+    """A server on an empty database would remove the files of all submissions, which it does not know."""
+    here = make_board()
+    other = "" if database else postgres
+    with pytest.raises(BadInput, match="NIKAWA_BOARD_DATABASE"):
+        read_status(here.board.folder, other)
+    with pytest.raises(BadInput, match="NIKAWA_BOARD_DATABASE"):
+        serve(here.board.folder, ServeOptions(port=0, database=other))
+    assert (here.board.folder / "board.db").exists() == (not database)
+    with psycopg.connect(postgres) as db:
+        row = db.execute(
+            "SELECT 1 FROM pg_namespace WHERE nspname = %s", (here.board.schema,)
+        ).fetchone()
+    assert (row is not None) == bool(database)
 
 
 def test_processes_of_their_own_check_and_score(make_sqlite_board: MakeBoard) -> None:

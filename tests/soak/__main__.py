@@ -114,6 +114,7 @@ PARTS: dict[str, list[tuple[str, Callable[[], str]]]] = {
         ("attack timing", need_nothing),
         ("attack timing --database postgres", find_missing_postgres),
         ("attack nginx", find_missing_nginx),
+        ("board_attack", need_nothing),
     ],
 }
 """By name the commands of each part, with what tells why one cannot run here."""

@@ -126,10 +126,10 @@ def drain(store: BoardStore) -> bool:
     return False
 
 
-def judge(store: BoardStore, made: LoadedBoard, clients: list[Client]) -> dict[str, int]:
+def judge(store: BoardStore, made: LoadedBoard, clients: list[Client]) -> dict[str, Any]:
     """What disk and store have against what was acknowledged."""
 
-    def look(db: Database) -> dict[str, int]:
+    def look(db: Database) -> dict[str, Any]:
         rows = {
             row[0]: row[1:]
             for row in db.rows(
@@ -151,7 +151,11 @@ def judge(store: BoardStore, made: LoadedBoard, clients: list[Client]) -> dict[s
         ).items():
             state = read_ladders(db, account, "tides", "test").get(place)
             miscounted += state is None or state.tries != scored
+        problems = db.rows(
+            "SELECT DISTINCT problem FROM submissions WHERE state = 'failed' ORDER BY problem"
+        )
         return {
+            "problems": [str(row[0]) for row in problems],
             "stored": len(rows),
             "lost": lost,
             "files_lost": wrong,

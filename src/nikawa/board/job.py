@@ -22,6 +22,7 @@ from nikawa.board.store import (
     list_accounts,
     list_submissions,
     list_systems,
+    open_existing_store,
     open_store,
     sum_disclosures,
 )
@@ -278,7 +279,7 @@ def _note_shared_items(board: Board) -> Iterator[str]:
 def open_both(folder: Path, database: str = "") -> Iterator[tuple[Board, BoardStore]]:
     """A board and its store, for a command."""
     board = open_board(folder)
-    with open_store(database, board) as store:
+    with open_existing_store(database, board) as store:
         yield board, store
 
 

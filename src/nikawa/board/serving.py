@@ -16,7 +16,7 @@ from nikawa.board.helpers import connect_scorer, find_user, start_checker, start
 from nikawa.board.job import ADDRESS
 from nikawa.board.queue import ScoringQueue
 from nikawa.board.settings import SETTINGS
-from nikawa.board.store import open_store
+from nikawa.board.store import open_existing_store
 from nikawa.board.wire import HelperFailed, HelperGone, Message
 from nikawa.errors import BadInput
 from nikawa.io.locks import lock_file
@@ -69,7 +69,7 @@ def serve(
         drop_root(board)
         checker = start_checker(board)
         stack.callback(checker.close)
-        store = stack.enter_context(open_store(options.database, board))
+        store = stack.enter_context(open_existing_store(options.database, board))
         queue = ScoringQueue(board, store, scorer, find_flags=FlagFinder())
 
         def remember_address(port: int) -> None:

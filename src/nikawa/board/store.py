@@ -41,7 +41,8 @@ from nikawa.board.records import (
     TrueComparison,
     TrueScore,
 )
-from nikawa.serve.database import Connection, Row, open_database
+from nikawa.errors import BadInput
+from nikawa.serve.database import Connection, Database, Row, Sqlite, open_database
 from nikawa.serve.store import META, ServerStore
 
 TABLES = (
@@ -120,8 +121,29 @@ class BoardStore(ServerStore):
 
 
 def open_store(address: str, board: Board) -> BoardStore:
-    """The store of a board; `address` is empty for the file in its folder."""
-    return BoardStore(open_database(address, file=board.folder / DATABASE, schema=board.schema))
+    """The store of a board; `address` is empty for the file in its folder. Creates its tables where they are missing."""
+    return BoardStore(_open_database(address, board))
+
+
+def open_existing_store(address: str, board: Board) -> BoardStore:
+    """The store of a board that was made before.
+
+    Raises `BadInput` for a database without the tables of the board: it belongs to something else, and a server on it
+    would remove the files of all submissions.
+    """
+    database = _open_database(address, board)
+    if not database.has_table("meta"):
+        where = str(database)
+        if isinstance(database, Sqlite):
+            cure = "if the board uses PostgreSQL, set NIKAWA_BOARD_DATABASE; else restore the file from a backup"
+            raise BadInput("there is no database", file=where, cure=cure)
+        cure = "if the board uses SQLite, unset NIKAWA_BOARD_DATABASE; else check the address, or load a dump"
+        raise BadInput("the database does not contain this board", file=where, cure=cure)
+    return BoardStore(database)
+
+
+def _open_database(address: str, board: Board) -> Database:
+    return open_database(address, file=board.folder / DATABASE, schema=board.schema)
 
 
 def encode(value: Any) -> str:

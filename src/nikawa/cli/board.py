@@ -477,7 +477,7 @@ def backup(
     if not quiet:
         echo(f"{format_count(report.files, 'file')} written to {out}; it contains the labels")
         if not report.database:
-            echo("The database is not in it: back up PostgreSQL with pg_dump", err=True)
+            echo("The PostgreSQL database is not in it: run pg_dump before each backup", err=True)
     return None
 
 

@@ -10,7 +10,7 @@ import os
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -145,6 +145,10 @@ class Database(ABC):
     @abstractmethod
     def connect(self, *, writes: bool = False) -> Connection:
         """A new connection; that of a writer looks up rows by index only."""
+
+    @abstractmethod
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name; asking creates no file and no schema."""
 
     @abstractmethod
     def is_outage(self, problem: BaseException) -> bool:
@@ -294,6 +298,13 @@ class Sqlite(Database):
                 raise BadInput(what, file=self.path, cure="check its permissions") from None
             cure = "restore a backup, or move it away"
             raise BadInput(f"cannot be used: {problem}", file=self.path, cure=cure) from None
+
+    def has_table(self, name: str) -> bool:
+        """Whether the file exists and has a table of this name."""
+        if not self.path.exists():
+            return False
+        with closing(self.connect()) as db:
+            return db.has_table(name)
 
     def is_outage(self, problem: BaseException) -> bool:
         """By SQLite's code: `OperationalError` is raised for a full disk and for a column that does not exist."""
@@ -471,8 +482,25 @@ class Postgres(Database):
 
     def connect(self, *, writes: bool = False) -> PostgresConnection:
         """Connect; the address is not repeated in an error, since it may hold a password."""
-        try:
+        with self._explained_failures():
             return PostgresConnection(self.address, self.schema, writes=writes)
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name in the schema."""
+        import psycopg
+
+        sql = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = %s"
+        with (
+            self._explained_failures(),
+            psycopg.connect(self.address, autocommit=True, connect_timeout=10) as raw,
+        ):
+            return raw.execute(sql, (self.schema, name)).fetchone() is not None
+
+    @contextmanager
+    def _explained_failures(self) -> Iterator[None]:
+        """Make one line of what the server says to a connection."""
+        try:
+            yield
         except self._no_answer as problem:
             what = str(problem).strip().splitlines()[0]
             cure = "check the address, and that the server is running"
