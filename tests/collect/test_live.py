@@ -130,7 +130,9 @@ def test_two_write_a_dialogue_and_both_have_it_as_their_answer(
     assert agent["goal"] is None  # who answers does not know the goal
     assert "강변" not in str(room.next("beni")["item"]["inputs"])
     assert user["partner"] == agent["partner"] == "here"
+    assert (user["open_asks"], agent["open_asks"]) == (["숙소 전화번호"], [])
     room.write_all("aki", "beni", "aki", "beni")
+    assert room.talk("aki")["open_asks"] == room.talk("beni")["open_asks"] == []
     turns = room.talk("aki")["turns"]
     assert [turn["own"] for turn in turns] == [True, False, True, False]
     assert turns[2]["state"] == SAMPLE_TURNS[2]["state"]
@@ -158,6 +160,7 @@ def test_two_write_a_dialogue_and_both_have_it_as_their_answer(
         )
     (written,) = read_examples(out)
     assert len(written.inputs["turns"]) == 4
+    assert written.meta["how"] == "live"
     (author,) = read_writers(tmp_path / "written.writers.jsonl").values()
     assert {author.writer, *author.others} == {"aki", "beni"}
 

@@ -498,7 +498,12 @@ def _read_written_examples(
                 if author != worker
             )
             yield (
-                Example(id=name, inputs=written.inputs, meta={WRITER: pseudonym}, group=ref),
+                Example(
+                    id=name,
+                    inputs=written.inputs,
+                    meta={WRITER: pseudonym, **written.meta},
+                    group=ref,
+                ),
                 Authorship(
                     example=name, writer=writer, others=others, meant=written.meant, key=mark
                 ),

@@ -93,6 +93,8 @@ class WriterExample(Record, frozen=True):
     inputs: dict[str, Any]
     meant: str = ""
     """The label the worker was asked for; it never reaches those who judge."""
+    meta: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """What else the example tells about how it was written."""
 
 
 @dataclass(frozen=True)

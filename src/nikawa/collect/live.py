@@ -31,6 +31,7 @@ from nikawa.collect.forms._dialogue import (
     check_dialogue,
     check_state,
     check_turn,
+    find_open_asks,
     is_state,
     shown_goal,
 )
@@ -189,8 +190,9 @@ def describe_talk(talk: Talk, options: Options, now: float) -> dict[str, Any]:
         "role": talk.own.role,
         "partner": talk.partner(options, now),
         "turns": turns,
-        "goal": shown_goal(example) if knows_goal else None,
+        "goal": shown_goal(example, options) if knows_goal else None,
         "problems": _find_misunderstood(talk, options) if knows_goal else [],
+        "open_asks": _find_open_asks(talk, options) if knows_goal else [],
     }
 
 
@@ -202,6 +204,13 @@ def _find_misunderstood(talk: Talk, options: Options) -> list[Problem]:
     turns = [turn.plain() for turn in talk.turns]
     found = check_state(turns, marked[-1].place, decode_example(talk.body), options)
     return [problem for problem in found if not problem.warning]
+
+
+def _find_open_asks(talk: Talk, options: Options) -> list[str]:
+    """The questions of the goal that no turn answers yet, by what was marked so far."""
+    turns = [turn.plain() for turn in talk.turns if turn.role == SYSTEM or turn.state is not None]
+    found = find_open_asks(turns, decode_example(talk.body), options)
+    return [problem.values["slot"] for problem in found]
 
 
 def mark_of(state: dict[str, Any]) -> str:

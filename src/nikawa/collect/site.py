@@ -112,9 +112,13 @@ class Site(ServedSite):
         """Jinja with escaping on everywhere."""
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-        return Environment(
+        made = Environment(
             loader=FileSystemLoader(self._page_folders), autoescape=True, undefined=StrictUndefined
         )
+        made.policies[
+            "json.dumps_kwargs"
+        ] = {}  # pages list settings, such as domains, in their order
+        return made
 
     async def warm_up(self) -> None:
         """Have ready what the first visitor would wait for."""
@@ -165,8 +169,11 @@ class Site(ServedSite):
         return page_message(language, code, form=self.project.form)
 
     def describe_problem(self, language: str, problem: Problem) -> str:
-        """A problem of an answer as a sentence in a language, in the form's own words."""
-        return page_message(language, problem.code, problem.values, self.project.form)
+        """A problem of an answer as a sentence in a language, in the form's own words; a stored value is called as on the page."""
+        form, values = self.project.form, dict(problem.values)
+        if name := page_messages(language, form).get(f"label_{values.get('value')}"):
+            values["value"] = name
+        return page_message(language, problem.code, values, form)
 
     def problem_json(self, language: str, problem: Problem) -> dict[str, Any]:
         """A problem as the pages get it."""

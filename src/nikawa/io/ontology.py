@@ -6,6 +6,8 @@ a list of texts `domain-slot-value`, as Wizard of Seoul (KLUE-DST) has it, so no
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,6 +22,7 @@ DONTCARE = "dontcare"
 """The value of a slot whose value is all the same to the user."""
 UNSAID = ("none", DONTCARE)
 """The values that come before those of every slot where an ontology is written as KLUE has it."""
+_SPACERS = re.compile(r"[^\S\n]|-")
 Entity = dict[str, str]
 """A row of the table: the values of its slots."""
 Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^-\x00-\x1f]+$")]
@@ -98,6 +101,15 @@ def state_values(state: Iterable[str]) -> dict[str, str]:
     return {name: value for name, value in map(split_entry, state) if name}
 
 
+def fold_text(text: str) -> str:
+    """A text as it is searched for values: width, case, blanks and hyphens do not count; lines stay apart.
+
+    >>> fold_text("１９時 30分"), fold_text("070-1000\\n070 1001")
+    ('19時30分', '0701000\\n0701001')
+    """
+    return _SPACERS.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
 def read_ontology(path: Path) -> Ontology:
     """Read an ontology; raises `BadInput` for a file of another form."""
     return parse_ontology(read_json(path, Any), path)
@@ -165,9 +177,9 @@ class Entities(msgspec.Struct, frozen=True):
         }
         found = []
         for row in self.rows.get(domain, ()):
-            text = "\n".join(row.values()).casefold()
+            text = fold_text("\n".join(row.values()))
             fits = all(row.get(name) == value for name, value in asked.items())
-            if fits and all(word.casefold() in text for word in words):
+            if fits and all(fold_text(word) in text for word in words):
                 found.append(row)
         return found
 

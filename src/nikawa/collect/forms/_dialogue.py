@@ -9,7 +9,7 @@ an entity:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +23,7 @@ from nikawa.io.ontology import (
     DONTCARE,
     Ontology,
     complete_ontology,
+    fold_text,
     parse_entities,
     parse_ontology,
     state_values,
@@ -206,25 +207,41 @@ def check_state(
         return [Problem(REFUSED)]
     if not example.inputs.get("goal"):
         return []  # nothing was asked for
-    wanted = {one.slot: one for one in goal_of(example)[0]}
+    constraints, asks = goal_of(example)
+    wanted = {one.slot: one for one in constraints}
+    domains = {domain_of(slot) for slot in [*wanted, *(ask.slot for ask in asks)]}
     values = state_values(state or ())
     problems = []
     for slot, value in values.items():
         kind = getattr(options.ontology.find_slot(slot), "kind", "")
-        domain = slot.partition("-")[0]
+        domain = domain_of(slot)
         if slot in wanted:
             expected = wanted[slot].value or values.get(wanted[slot].same, "")
             if expected and value != expected:
-                problems.append(Problem("value_other", {"slot": slot, "value": expected}, where))
-        elif kind == "offer" and options.entities.rows.get(domain):
+                shown = {"slot": show_slot(slot), "value": expected}
+                problems.append(Problem("value_other", shown, where))
+        elif kind != "offer" or domain not in domains:
+            problems.append(Problem("slot_invented", {"slot": show_slot(slot)}, where))
+        elif options.entities.rows.get(domain):
             entity = options.entities.find(options.ontology, domain, value)
-            constraints = {one.slot: one.value for one in wanted.values() if one.value}
-            fitting = options.entities.search(options.ontology, domain, constraints)
-            if entity is None or entity not in fitting:
+            known = {one.slot: one.value for one in wanted.values() if one.value}
+            if entity not in options.entities.search(options.ontology, domain, known):
                 problems.append(Problem("entity_unfit", {"name": value}, where))
-        elif kind != "offer":
-            problems.append(Problem("slot_invented", {"slot": slot}, where))
     return problems + _find_unsaid(turns, place, values, where)
+
+
+def domain_of(slot: str) -> str:
+    """The domain of a slot `domain-slot`."""
+    return slot.partition("-")[0]
+
+
+def show_slot(slot: str) -> str:
+    """A slot as workers read it.
+
+    >>> show_slot("hotel-area")
+    'hotel area'
+    """
+    return slot.replace("-", " ")
 
 
 def _find_unsaid(
@@ -232,10 +249,10 @@ def _find_unsaid(
 ) -> list[Problem]:
     """A warning for each value that is new in a state and that is in no turn yet."""
     before = state_values(turns[place - 2].state or ()) if place > 1 else {}
-    said = "\n".join(turn.text for turn in turns[: place + 1]).casefold()
+    said = fold_text("\n".join(turn.text for turn in turns[: place + 1]))
     new = [value for slot, value in values.items() if before.get(slot) != value]
     unsaid = [
-        value for value in new if value not in (DONTCARE, *YES_NO) and value.casefold() not in said
+        value for value in new if value not in (DONTCARE, *YES_NO) and fold_text(value) not in said
     ]
     return [Problem("value_unsaid", {"value": value}, where, warning=True) for value in unsaid[:1]]
 
@@ -245,32 +262,52 @@ YES_NO = ("yes", "no")
 
 
 def check_goal(turns: Sequence[Turn], example: Example, options: Options) -> list[Problem]:
-    """Whether the last state has every slot of the goal, and every question is answered."""
-    constraints, asks = goal_of(example)
+    """Whether the last state has every slot of the goal; a warning for each question that is not answered."""
+    constraints, _ = goal_of(example)
+    values = last_values(turns)
+    missing = [show_slot(one.slot) for one in constraints if one.slot not in values]
+    problems = [Problem("slot_missing", {"slot": ", ".join(missing)}, GOAL)] if missing else []
+    return problems + find_open_asks(turns, example, options)
+
+
+def last_values(turns: Sequence[Turn]) -> dict[str, str]:
+    """The value of each slot in the last state that was marked."""
     states = [turn.state for turn in turns if turn.role == USER and turn.state is not None]
-    values = state_values(states[-1]) if states else {}
-    missing = [one.slot for one in constraints if one.slot not in values]
-    if missing:
-        return [Problem("slot_missing", {"slot": ", ".join(missing)}, GOAL)]
-    said = "\n".join(turn.text for turn in turns if turn.role == SYSTEM)
+    return state_values(states[-1]) if states else {}
+
+
+def find_open_asks(turns: Sequence[Turn], example: Example, options: Options) -> list[Problem]:
+    """A warning for each question of the goal to which no turn of the agent has the answer that the table gives."""
+    _, asks = goal_of(example)
+    values = last_values(turns)
+    said = fold_text("\n".join(turn.text for turn in turns if turn.role == SYSTEM))
+    problems = []
     for ask in asks:
         domain, _, name = ask.slot.partition("-")
-        answers = [
-            row.get(name, "")
-            for row in options.entities.search(options.ontology, domain, values)
-            if row.get(name, "")
-        ]
+        rows = options.entities.search(options.ontology, domain, values)
+        answers = [fold_text(row[name]) for row in rows if row.get(name)]
         if answers and not any(answer in said for answer in answers):
-            return [Problem("ask_open", {"slot": ask.slot}, GOAL, warning=True)]
-    return []
+            shown = {"slot": show_slot(ask.slot)}
+            problems.append(Problem("ask_open", shown, GOAL, warning=True))
+    return problems
 
 
-def shown_goal(example: Example) -> dict[str, Any]:
-    """The goal as the page has it: its sentences, and the slots that each names."""
+def shown_goal(example: Example, options: Options) -> dict[str, Any]:
+    """The goal as the page has it: its sentences, and the slots that each names.
+
+    Raises `ValueError` for one that no dialogue can reach: what it names must be in the ontology.
+    """
     constraints, asks = goal_of(example)
     goal = example.inputs.get("goal", ())
     if not isinstance(goal, list | tuple) or not all(isinstance(one, str) for one in goal):
         raise ValueError("the goal is not a list of sentences")
+    for one in constraints:
+        _check_constraint(one, options.ontology)
+        _check_sentence(one.slot, one.sentence, len(goal))
+    for ask in asks:
+        if getattr(options.ontology.find_slot(ask.slot), "kind", "") != "ask":
+            raise ValueError(f"{ask.slot!r} is no slot of the kind ask in the ontology")
+        _check_sentence(ask.slot, ask.sentence, len(goal))
     return {
         "goal": list(goal),
         "constraints": msgspec.to_builtins(constraints),
@@ -278,9 +315,20 @@ def shown_goal(example: Example) -> dict[str, Any]:
     }
 
 
-def plain_turns(turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    """Turns as an answer has them."""
-    return [msgspec.to_builtins(turn) for turn in turns]
+def _check_constraint(one: Constraint, ontology: Ontology) -> None:
+    slots = dict(ontology.slots())
+    for slot in filter(None, (one.slot, one.same)):
+        if slot not in slots:
+            raise ValueError(f"{slot!r} is no slot of a state in the ontology")
+    if not (one.value or one.same):
+        raise ValueError(f"{one.slot!r} has neither a value nor same")
+    if one.value and not ontology.allows(f"{one.slot}-{one.value}"):
+        raise ValueError(f"{one.value!r} is no value of {one.slot!r} in the ontology")
+
+
+def _check_sentence(slot: str, sentence: int, count: int) -> None:
+    if sentence >= count:
+        raise ValueError(f"{slot!r} names sentence {sentence} of {count}, counted from 0")
 
 
 STATE_WORDS = {

@@ -67,16 +67,17 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
 
 
 def to_judge(answer: Answer, example: Example, options: Options) -> list[WriterExample]:
-    """The turns without their states, and the states apart, for others to check."""
-    turns = answer[options.question]["turns"]
+    """The turns without their states, and the states apart, for others to check; `meta.how` says how they came about."""
+    value = answer[options.question]
+    turns = value["turns"]
     bare = [{"role": turn["role"], "text": turn["text"]} for turn in turns]
     states = [turn["state"] for turn in turns if turn["role"] == USER]
-    return [WriterExample({"turns": bare, "states": states})]
+    return [WriterExample({"turns": bare, "states": states}, meta={"how": value["how"]})]
 
 
 def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     """The goal."""
-    return shown_goal(example)
+    return shown_goal(example, options)
 
 
 SAMPLE_ONTOLOGY: dict[str, Any] = {

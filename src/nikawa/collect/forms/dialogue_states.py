@@ -7,6 +7,7 @@ turns with just the state of its gold reaches the setting `share`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from nikawa.collect.forms._dialogue import (
     read_turns,
 )
 from nikawa.collect.forms.dialogue import SAMPLE_ENTITIES, SAMPLE_ONTOLOGY, SAMPLE_TURNS
+from nikawa.io.ontology import split_entry
 from nikawa.records import Example
 
 
@@ -74,9 +76,43 @@ def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     turns = shown_turns(example)
     rows = [{"role": turn.role, "text": turn.text} for turn in turns]
     states = msgspec.to_builtins(example.inputs.get("states"))
-    if read_states(states, options.ontology, count_users(example)) is None:
-        states = None
+    if states is not None:
+        _check_states(states, count_users(example), options)
     return {"turns": rows, "states": states}
+
+
+def _check_states(states: Any, count: int, options: Options) -> None:
+    """Raise `ValueError` for states that workers could not mark themselves: an entry that is dropped would look like a mistake."""
+    if read_states(states, options.ontology, count) is not None:
+        return
+    if not (isinstance(states, list) and all(isinstance(state, list) for state in states)):
+        raise ValueError("the input 'states' is not a list of lists of texts")
+    if len(states) != count:
+        raise ValueError(f"the input 'states' has {len(states)} states, and the user {count} turns")
+    odd = next(
+        (entry for state in states for entry in state if not options.ontology.allows(str(entry))),
+        "",
+    )
+    what = f"{odd!r} is not in the ontology" if odd else "a state names a slot twice"
+    raise ValueError(f"the input 'states': {what}")
+
+
+def change_value(
+    gold: Mapping[str, Any], example: Example, options: Options, chance: float
+) -> Answer | None:
+    """The gold with another value in all turns for the entry that is in most of them; None without such an entry."""
+    states = gold.get(options.question)
+    if read_states(states, options.ontology, count_users(example)) is None:
+        return None
+    for entry, _ in Counter(entry for state in states or () for entry in state).most_common():
+        slot, value = split_entry(entry)
+        known = options.ontology.find_slot(slot)
+        others = [one for one in known.values if one != value] if known else []
+        if others:
+            wrong = f"{slot}-{others[int(chance * len(others))]}"
+            changed = [[wrong if one == entry else one for one in state] for state in states or ()]
+            return {options.question: changed}
+    return None
 
 
 FORM = Form(
@@ -96,6 +132,7 @@ FORM = Form(
     server_only=("entities",),
     gold_matches=is_near_gold,
     differ=states_differ,
+    mislead=change_value,
     view=view,
     words={
         "ja": {

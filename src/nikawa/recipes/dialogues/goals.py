@@ -116,12 +116,15 @@ class _Draft:
             rows = list(self.entities.rows.get(name, ()))
             carried = {slot: one for slot, one in carried.items() if not one[1]}
         entity = self.random.choice(rows) if rows else None
+        begun = len(goal.sentences)
         if entity is not None:
             self._add_finds(name, entity, carried)
         if entity is None or self.random.random() < self.how.bookings:
             self._add_bookings(name, carried)
         if entity is not None:
             self._add_asks(name)
+            if len(goal.sentences) == begun:  # a goal that names a domain asks for something in it
+                self._add_any(name, entity)
             offer = next((slot for slot, one in domain.slots.items() if one.kind == OFFER), "")
             goal.plan[name] = entity.get(offer, "")
             self.values[f"{name}-{offer}"] = ""
@@ -142,7 +145,17 @@ class _Draft:
                     chosen[slot_name] = (source, self.values[source])
         return chosen
 
-    def _add_finds(self, name: str, entity: Entity, carried: dict[str, tuple[str, str]]) -> None:
+    def _add_any(self, name: str, entity: Entity) -> None:
+        """Add a property of the entity, else what is booked, else a question."""
+        self._add_finds(name, entity, {}, least=1)
+        if not any(one["slot"].startswith(f"{name}-") for one in self.goal.constraints):
+            self._add_bookings(name, {})
+        if not any(one["slot"].startswith(f"{name}-") for one in self.goal.constraints):
+            self._add_asks(name, least=1)
+
+    def _add_finds(
+        self, name: str, entity: Entity, carried: dict[str, tuple[str, str]], least: int = 0
+    ) -> None:
         slots = {
             key: one for key, one in self.ontology.domains[name].slots.items() if one.kind == FIND
         }
@@ -151,9 +164,8 @@ class _Draft:
             for key, slot in slots.items()
             if find_phrase(slot, entity.get(key, "")) or key in carried
         ]
-        count = min(
-            len(usable), self.random.randint(self.how.constraints_least, self.how.constraints_most)
-        )
+        drawn = self.random.randint(self.how.constraints_least, self.how.constraints_most)
+        count = min(len(usable), max(least, drawn))
         chosen = {*self.random.sample(usable, count), *(key for key in carried if key in slots)}
         for key, slot in slots.items():
             if key in carried:
@@ -188,10 +200,10 @@ class _Draft:
         self.goal.constraints.append({**row, "sentence": len(self.goal.sentences) - 1})
         self.values[f"{domain}-{key}"] = value
 
-    def _add_asks(self, name: str) -> None:
+    def _add_asks(self, name: str, least: int = 0) -> None:
         slots = self.ontology.domains[name].slots
         usable = [key for key, slot in slots.items() if slot.kind == ASK and find_phrase(slot, "")]
-        count = min(len(usable), self.random.randint(0, self.how.asks_most))
+        count = min(len(usable), max(least, self.random.randint(0, self.how.asks_most)))
         for key in sorted(self.random.sample(usable, count), key=usable.index):
             self.goal.sentences.append(find_phrase(slots[key], ""))
             place = len(self.goal.sentences) - 1

@@ -174,6 +174,7 @@ function showItem(note) {
   touched = !fresh || !(suggested || form.filled?.(item));
   shownAt = performance.now();
   setBusy(false);
+  if (form.checked && !fresh) later("check", 0, check);
   byId("prompt").focus({ preventScroll: true });
   const restored = value !== undefined && !item.previous ? messages.restored : "";
   tell([note, restored, byId("progress").textContent].filter(Boolean).join(" "));
@@ -241,6 +242,7 @@ async function check() {
   if (mine !== checks || busy || item?.lease !== lease || reply.status !== 200) return;
   clearProblems();
   mark(reply.body.problems.filter((problem) => !SILENT.has(problem.code)));
+  form.checked?.(reply.body.problems);
 }
 
 function submit() {

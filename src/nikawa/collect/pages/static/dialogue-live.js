@@ -162,6 +162,7 @@ function draw(reply) {
   if (!before || before.turns.length !== place() || before.role !== talk.role) drawTurn(before);
   drawPartner(before);
   goal?.draw(talk.turns.findLast(({ state }) => state)?.state ?? []);
+  goal?.answer(talk.open_asks);
   const list = talk.problems.map(({ message }) => make("li", { class: "problem" }, message));
   part.wrong.replaceChildren(...(list.length ? [make("li", {}, messages.misunderstood)] : []), ...list);
   if (before && drawn > before.turns.length && part.compose.contains(document.activeElement)) part.compose.scrollIntoView({ block: "nearest" });

@@ -109,6 +109,10 @@ const self = {
   },
   after() { goal.draw(board.get().at(-1) ?? []); if (panel && !panel.element.hidden) panel.soon(); },
   read() { this.after(); return read(); },
+  checked(problems) {
+    if (problems.some(({ code }) => code === "answer_invalid")) return; // nothing else was looked at
+    goal.answer(problems.filter(({ code }) => code === "ask_open").map(({ values }) => values.slot));
+  },
   key({ key }) {
     const k = Math.floor(active / 2);
     return /^[1-9]$/.test(key) && board.press(k, Number(key) - 1);

@@ -31,7 +31,7 @@ export function make(tag, given = {}, ...children) {
 
 // form: { show(item), fill(answer, item, fresh), read(), live?, filled?(item), key?({ key }), keys?: [[key, message]],
 // prompt?(item): the message that asks, where it is not "prompt"; values?(item): what that message names }
-// ends?(): whether the item may be submitted now
+// ends?(): whether the item may be submitted now; checked?(problems): what the rules of a live form say of what is written
 // filled: whether a fresh item comes with something that could be sent without changes
 export function start(given) {
   form = given;

@@ -15,21 +15,27 @@ export function split(entry) {
   return [entry.slice(0, at), entry.slice(at + 1)];
 }
 
+export const nameSlot = (slot) => slot.replace("-", " ");
+
 export function nameEntry(entry) {
   const [slot, value] = split(entry);
-  return `${slot.replace("-", " ")}: ${nameOf(value)}`;
+  return `${nameSlot(slot)}: ${nameOf(value)}`;
 }
+
+// As the server searches for values: width, case, blanks and hyphens do not count; lines stay apart.
+const fold = (text) => text.normalize("NFKC").toLowerCase().replace(/[^\S\n]|-/g, "");
 
 // Entries whose value is written in a text, the longest values first: "East Station" goes before "East".
 export function entriesIn(text, filter = () => true) {
-  const lower = text.toLowerCase();
+  const written = fold(text);
   const found = [];
   for (const { slot, values } of slots.values()) {
     for (const value of values) {
-      if (!UNSPOKEN.has(value) && lower.includes(value.toLowerCase()) && filter(slot)) found.push(`${slot}-${value}`);
+      if (!UNSPOKEN.has(value) && written.includes(fold(value)) && filter(slot)) found.push(`${slot}-${value}`);
     }
   }
-  return found.sort((one, other) => split(other)[1].length - split(one)[1].length);
+  const isBooked = (entry) => slots.get(split(entry)[0]).kind === "book"; // "to the Rose Inn" comes after the inn itself
+  return found.sort((one, other) => split(other)[1].length - split(one)[1].length || isBooked(one) - isBooked(other));
 }
 
 // board({ offers(k): entries that may be new after the k-th turn of the user }): an editor for each of these turns.
