@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from nikawa.io.atomic import atomic_write
-from nikawa.io.json import encode_json
+from nikawa.io.json import encode_json, pack_json
 from nikawa.io.jsonl import encode_record
 from nikawa.records import Example, Record
 
@@ -150,8 +150,14 @@ def write_task_sheet(
         for name, value in msgspec.to_builtins(sheet).items()
         if value or name not in LATER_FIELDS
     }
+    if (
+        sheet.settings
+    ):  # pages show the entries of a file, such as the domains of an ontology, in its order
+        table["settings"] = {
+            name: msgspec.Raw(msgspec.json.encode(value)) for name, value in sheet.settings.items()
+        }
     with atomic_write(folder / SHEET, overwrite=overwrite) as stream:
-        stream.write(msgspec.json.format(encode_json(table), indent=2) + b"\n")
+        stream.write(msgspec.json.format(pack_json(table), indent=2) + b"\n")
 
 
 def write_cells(path: Path, examples: Iterable[Example]) -> None:

@@ -40,6 +40,7 @@ from nikawa.io.records import write_records
 from nikawa.recipes.changelog import Release, changelog, versions
 from nikawa.recipes.corrections import Checker, CorrectionSet, read_relabels
 from nikawa.recipes.figures import plain_figures, recount_labels
+from nikawa.recipes.recipe import FURTHER_FILES
 from nikawa.recipes.release import CHANGELOG, CHANGES, PAGE, release_files
 from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.store import digest
@@ -294,6 +295,9 @@ def write_amended(
     with target as folder:
         if known:  # what is accepted stays so as long as it does not grow
             write_known(folder, known)
+        for name in FURTHER_FILES:
+            if origin.folder is not None and (origin.folder / name).is_file():
+                (folder / name).write_bytes((origin.folder / name).read_bytes())
         for split, examples in after.splits.items():
             write_records(folder / f"{split}.jsonl", examples)
         write_lineage(folder, amended_lineage(origin.dataset, origin.folder, release, corrected))

@@ -98,6 +98,8 @@ class Dropped(NamedTuple):
 Outcome = Kept | Dropped
 Outcomes = Iterator[Outcome]
 """The output of a stage: every item it read or made, once."""
+FURTHER_FILES = ("ontology.json",)
+"""What the files of a release may be called, besides those that every release has."""
 SPLITS = {"train": "train", "dev": "dev", "test": "test"}
 """The usual splits, each released from the set of its own name."""
 
@@ -244,6 +246,8 @@ class Recipe:
     `known.toml` of the release lists it."""
     describe: Callable[[Mapping[str, Sequence[Example]]], tuple[str, ...]] = lambda splits: ()
     """Sentences about the released splits, which the card lists with its known problems."""
+    files: Mapping[str, Callable[[Inputs], Any]] = field(default_factory=dict)
+    """Further files of a release, each one of `FURTHER_FILES`, and what makes its content: plain values, written as JSON."""
     notes: tuple[str, ...] = field(default=())
     """Choices made here because the papers do not specify them; the card lists them."""
 

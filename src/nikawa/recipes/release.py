@@ -22,7 +22,7 @@ from nikawa.io.json import encode_json, read_json
 from nikawa.io.records import write_records
 from nikawa.recipes.decide import NOT_DRAWN
 from nikawa.recipes.figures import figures_of
-from nikawa.recipes.recipe import FROM, Ask
+from nikawa.recipes.recipe import FROM, FURTHER_FILES, Ask
 from nikawa.recipes.store import Store, Trace, config_values, digest
 from nikawa.records import Card, Example, Judgement, Record, reference
 from nikawa.reporting.card import BUILT, Built, Figures, format_card
@@ -187,7 +187,8 @@ def release(store: Store, overwrite: bool) -> Released:
     values = config_values(store.config)
     settings = {name: value for name, value in values.items() if name not in places}
     asks = [store.digest_of(s.name) for s in store.recipe.stages if isinstance(s, Ask)]
-    key = digest(store.recipe.name, sets, settings, asks)
+    sources = [store.digest_of(name) for name in store.recipe.sources if store.recipe.files]
+    key = digest(store.recipe.name, sets, settings, asks, *sources)
     built = released_before(store.out)
     fresh = built is None or built.key != key
     if built is None or fresh:
@@ -275,6 +276,9 @@ def write_release(store: Store, key: str) -> Built:
         entries = merge_known(store.recipe.by_design(store.config), accepted)
         if entries:
             write_known(folder, entries)
+        for name, make in store.recipe.files.items():
+            content = msgspec.json.encode(make(store))  # in its own order
+            (folder / name).write_bytes(msgspec.json.format(content, indent=2) + b"\n")
         (folder / PAGE).write_text(format_card(card, figures), "utf-8")
         (folder / BUILT).write_bytes(msgspec.json.format(encode_json(built), indent=2) + b"\n")
         write_card(card, folder)
@@ -288,7 +292,7 @@ def release_files(out: Path) -> list[str]:
     """
     if not (out / CARD).exists():
         return []
-    names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG, KNOWN)
+    names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG, KNOWN, *FURTHER_FILES)
     splits = [path.name for path in split_files(out).values()]
     return [*(name for name in names if (out / name).exists()), *splits]
 

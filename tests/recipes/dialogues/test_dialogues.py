@@ -85,6 +85,8 @@ def test_goals_fit_the_table_and_can_be_reached(language: str) -> None:
         goal = draw_goal(ontology, entities, how, Random(number))
         assert not any("{" in sentence for sentence in goal.sentences)
         assert goal.domains == sorted(goal.domains, key=list(ontology.domains).index)
+        named = {row["slot"].partition("-")[0] for row in (*goal.constraints, *goal.asks)}
+        assert named == set(goal.domains)
         for row in goal.constraints:
             kinds.update(["carried"] * ("same" in row))
             kinds.update(["dontcare"] * (row.get("value") == "dontcare"))
@@ -144,6 +146,13 @@ def test_a_release_runs_with_the_official_metrics_at_once(
         assert {source["licence"] for source in entry.sources} == {"CC0"}
         assert {row.question for row in entry.judgements} == {"dialogue", "states"}
         assert entry.steps[-1].rule.startswith(f"split {entry.split}: ")
+    values = read_json(tmp_path / "out" / "ontology.json", dict[str, list[str]])
+    marked = {
+        entry for split in dataset.splits for one in dataset[split] for entry in one.gold["state"]
+    }
+    known = {f"{slot}-{value}" for slot, found in values.items() for value in found}
+    assert all(found[:2] == ["none", "dontcare"] for found in values.values())
+    assert marked <= known
     groups = {split: {one.group for one in dataset[split]} for split in dataset.splits}
     assert not groups["train"] & (groups["dev"] | groups["test"])
     assert not groups["dev"] & groups["test"]
@@ -190,6 +199,7 @@ def test_people_write_and_check_and_the_votes_are_slot_by_slot(run: Run, tmp_pat
     out = tmp_path / "out"
     sheet = read_json(out / "people" / "dialogues" / "sheet.json", Sheet)
     assert sheet.settings["ontology"] == read_json(tmp_path / "ontology.ko.json", Any)
+    assert list(sheet.settings["ontology"]["domains"]) == ["숙소", "식당", "명소", "택시"]
     assert sheet.settings["politeness"] == {"sys": "polite"}
     goals = {one.id: one for one in read_examples(out / "build" / "goals" / "goals.jsonl")}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nikawa.recipes.dialogues.stages import (
+    FILES,
     DialogueConfig,
     check,
     describe_combinations,
@@ -66,5 +67,6 @@ RECIPE = Recipe(
     check=check,
     question="state",
     describe=describe_combinations,
+    files=FILES,
     notes=("No paper describes this dataset: it follows the Korean recipe wos.",),
 )

@@ -18,6 +18,7 @@ from nikawa.io.ontology import (
     Entities,
     Ontology,
     complete_ontology,
+    list_values,
     read_entities,
     read_ontology,
 )
@@ -142,6 +143,16 @@ def read_sources(inputs: Inputs) -> tuple[Ontology, Entities]:
         raise BadInput(problem.what, file=path, cure=problem.cure) from None
     entities = read_entities(inputs.file("entities"), ontology)
     return complete_ontology(ontology, entities), entities
+
+
+def published_ontology(inputs: Inputs) -> dict[str, list[str]]:
+    """The values of each slot, as WoS publishes its ontology."""
+    ontology, _ = read_sources(inputs)
+    return list_values(ontology)
+
+
+FILES = {"ontology.json": published_ontology}
+"""What a release has besides its splits."""
 
 
 def draw_goals(inputs: Inputs, config: Any) -> Outcomes:

@@ -10,6 +10,7 @@ from typing import Any
 
 from nikawa.datasets.klue.wos import DATASET
 from nikawa.recipes.dialogues.stages import (
+    FILES,
     DialogueConfig,
     check,
     describe_combinations,
@@ -71,5 +72,6 @@ RECIPE = Recipe(
     check=check,
     question="state",
     describe=describe_combinations,
+    files=FILES,
     notes=NOTES,
 )
