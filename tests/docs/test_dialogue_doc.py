@@ -17,6 +17,9 @@ from nikawa.collect.form import find_form
 from nikawa.collect.items import open_synced
 from nikawa.collect.job import create_links
 from nikawa.collect.project import open_project
+from nikawa.io.records import read_examples
+from nikawa.recipes.dialogues.stages import _write_turns
+from nikawa.recipes.dialogues.wos import WORDS
 from nikawa.recipes.recipe import recipes
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "dialogue"
@@ -49,6 +52,22 @@ def write_dialogue(folder: Path) -> None:
         body = {"lease": item["lease"], "key": "k", "answer": answer}
         reply = client.post(f"{link}/answer", json=body)
         assert reply.status_code == 200, reply.text
+
+
+def write_goals(folder: Path, goals: Path) -> None:
+    """A worker writes the dialogues of all goals of a build."""
+    plans = {tuple(goal.inputs["goal"]): goal for goal in read_examples(goals)}
+    with open_synced(folder) as (project, store):
+        client = TestClient(create_app(project, store), base_url="http://here")
+        ((_, link),) = create_links(folder, ["aki"], "http://here").links
+        state = client.get(f"{link}/next").json()
+        while item := state["item"]:
+            turns = list(_write_turns(plans[tuple(item["inputs"]["goal"])], WORDS))
+            answer = {"dialogue": {"how": "self", "turns": turns}}
+            body = {"lease": item["lease"], "key": item["lease"], "answer": answer}
+            reply = client.post(f"{link}/answer", json=body)
+            assert reply.status_code == 200, reply.text
+            state = reply.json()["state"]
 
 
 def test_the_files_and_commands_make_both_projects(
@@ -99,10 +118,17 @@ def test_the_recipe_is_built_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (config,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     Path("wos.toml").write_text(config, "utf-8")
     waits, *rest = COMMANDS[8:]
+    trial, (make, link, serve, export, again) = rest[:3], rest[3:]
     assert "waiting for judgements in my-wos/people/dialogues" in run(waits)
-    shown = [run(line) for line in rest]
+    shown = [run(line) for line in trial]
     assert "jga" in shown[1]
     assert Path("trial-report/index.html").is_file()
+    run(make)
+    assert "/w/" in run(link)
+    assert serve == "nikawa collect serve writing"
+    write_goals(tmp_path / "writing", tmp_path / "my-wos" / "build" / "goals" / "goals.jsonl")
+    assert run(export).startswith("40 judgements")
+    assert "waiting for judgements in my-wos/people/states" in run(again)
     rows = re.findall(r"^\| `([\w-]+)` \|", TEXT.partition("## Build a dataset")[2], re.MULTILINE)
     assert rows == [stage.name for stage in recipes()["wos"].stages]
 

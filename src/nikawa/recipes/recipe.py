@@ -99,7 +99,7 @@ Outcome = Kept | Dropped
 Outcomes = Iterator[Outcome]
 """The output of a stage: every item it read or made, once."""
 FURTHER_FILES = ("ontology.json",)
-"""What the files of a release may be called, besides those that every release has."""
+"""Names that files of a release may have in addition to those of every release."""
 SPLITS = {"train": "train", "dev": "dev", "test": "test"}
 """The usual splits, each released from the set of its own name."""
 

@@ -152,7 +152,7 @@ def published_ontology(inputs: Inputs) -> dict[str, list[str]]:
 
 
 FILES = {"ontology.json": published_ontology}
-"""What a release has besides its splits."""
+"""Further files of a release."""
 
 
 def draw_goals(inputs: Inputs, config: Any) -> Outcomes:
