@@ -242,7 +242,7 @@ def test_what_makes_no_sense_is_refused(rule: str, machines: str, message: str) 
 def test_spans_are_left_to_persons() -> None:
     span = [{"start": 0, "end": 2, "label": "PS"}]
     rows = [judge("1", name, span, "spans") for name in ("aki", "ben", "model:m#1")]
-    with pytest.raises(BadInput, match="not for spans"):
+    with pytest.raises(BadInput, match="is for labels and numbers"):
         nk.aggregate(rows, rule="majority", machines="tie-break")
 
 

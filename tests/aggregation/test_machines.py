@@ -298,24 +298,42 @@ def test_plans_that_cannot_be_made(tmp_path: Path, judged: str) -> None:
         plan_test(persons, None, AgreeOptions(), AlternativeGoal())
     with pytest.raises(BadInput, match=r"the power 1\.5 is not between"):
         plan_test(judged, None, AgreeOptions(), AlternativeGoal(power=1.5))
-    numbers = write(tmp_path, {"a": [1, 2], "b": [1, 2]})
-    with pytest.raises(BadInput, match="not labels of a closed set"):
-        plan_test(numbers, None, AgreeOptions(), AlternativeGoal(accuracy=0.9))
+    marks = [[], [{"start": 0, "end": 1, "label": "PS"}]]
+    spans = write(tmp_path, {"a": marks, "b": marks})
+    with pytest.raises(BadInput, match="not labels or points of a scale"):
+        plan_test(spans, None, AgreeOptions(), AlternativeGoal(accuracy=0.9))
 
 
-def test_simulated_studies_are_tested_as_real_ones() -> None:
+def test_a_scale_is_planned_by_distance(tmp_path: Path) -> None:
+    """A machine is worth more where its errors are near: on a scale, not among labels."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(1, 5, 60)
+    scores = {name: (truth + rng.integers(-1, 2, 60)).tolist() for name in "abc"}
+    goal = AlternativeGoal(accuracy=0.6, persons=(3,), items=(60,), studies=60)
+    plans = [
+        plan_test(write(tmp_path, answers), None, AgreeOptions(), goal)
+        for answers in (scores, {name: [f"l{n}" for n in row] for name, row in scores.items()})
+    ]
+    assert [len(plan.rows) for plan in plans] == [1, 1]
+    assert plans[0].rows[0].winning_rate > plans[1].rows[0].winning_rate
+
+
+@pytest.mark.parametrize("points", [None, np.array([0.0, 1.0, 5.0])])
+def test_simulated_studies_are_tested_as_real_ones(points: Any) -> None:
     generator = np.random.default_rng(0)
     answers = generator.integers(0, 3, (4, 40, 5)).astype(np.int8)
     answers = np.where(generator.random(answers.shape) < 0.6, 0, answers)
     machine = np.where(generator.random((4, 40, 1)) < 0.75, 0, 2).astype(np.int8)
-    difference = compare_answers(answers, machine).astype(np.int32)
+    difference = compare_answers(answers, machine, points).astype(np.int32)
     options = AlternativeOptions(epsilon=0.2, level=0.2)
     fast = winning_rates(difference.sum(axis=1), (difference**2).sum(axis=1), 40, options)
     for study in range(4):
         everyone = np.concatenate([answers[study], machine[study]], axis=1)
         items, workers = np.indices(everyone.shape)
         table = Table.from_columns(
-            items.ravel(), workers.ravel(), [f"l{a}" for a in everyone.ravel().tolist()]
+            items.ravel(),
+            workers.ravel(),
+            [f"l{a}" if points is None else points[a] for a in everyone.ravel().tolist()],
         )
         slow = run_alternative_test(table, np.arange(6) < 5, 5, options)
         assert slow.winning_rate == fast[study]

@@ -3,7 +3,8 @@
 The pilot's persons say how clear the items are. Each item has hidden shares of answers, fitted to the pilot as in `plan` (a mixture
 over a grid, by maximum likelihood); persons answer by these shares, each on their own. A machine of accuracy A gives the item's most
 probable answer with probability A, and else one of the other answers, in proportion to their shares. Studies of K persons and N items are drawn
-again and again, the test is run on each, and the power is the share of the studies in which the machine passes.
+again and again, the test is run on each, and the power is the share of the studies in which the machine passes. On a scale answers are
+compared by their distance, as the test does; the scale must have few points.
 
 A person who answers differently from the others in general is not modelled, so a real study needs rather more items.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.aggregation.alternative import PASSING_RATE, AlternativeOptions
+from nikawa.aggregation.closeness import choose_score
 from nikawa.aggregation.machines import Mixed
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.plan import Panels
@@ -101,7 +103,7 @@ def plan_alternative(
 ) -> AlternativePlan:
     """Plan the test from a pilot: a table of persons, and the same with machines where machines judged.
 
-    Raises `BadInput` for answers that are no labels, and without an accuracy where no machine is in the pilot.
+    Raises `BadInput` for answers that are neither labels nor a scale, and without an accuracy where no machine is in the pilot.
     """
     _check_goal(table, goal)
     panels = Panels(table, seed)
@@ -114,8 +116,10 @@ def plan_alternative(
             f"accuracy {accuracy:.3f} is how often the pilot's machines give the answer of most persons"
         )
     rows: list[AlternativePlanRow] = []
+    is_scale = (options.score or choose_score(table)) == "neg-rmse"
+    values = table.values if is_scale else None
     for persons in sorted(goal.persons):
-        rates = simulate(points, weights, accuracy, persons, goal, options, seed)
+        rates = simulate(points, weights, accuracy, persons, goal, options, seed, values)
         for items, rate in zip(sorted(goal.items), rates, strict=True):
             passed = rate >= PASSING_RATE
             power = float(passed.mean())
@@ -160,11 +164,11 @@ def _check_goal(table: Table, goal: AlternativeGoal) -> None:
         find_kind(table) is not None
         or holds_spans(table)
         or holds_trees(table)
-        or table.numeric
         or len(table.categories) > MAX_CATEGORIES
     ):
-        what = f"the answers to {table.question!r} are not labels of a closed set"
-        raise BadInput(what, cure="the test can be planned for labels only")
+        what = f"the answers to {table.question!r} are not labels or points of a scale"
+        cure = f"the test can be planned where at most {MAX_CATEGORIES} different answers occur"
+        raise BadInput(what, cure=cure)
     if int(table.paired().sum()) < 2:
         cure = "let at least two persons judge the same items"
         raise BadInput("the pilot has fewer than two items with several answers", cure=cure)
@@ -202,8 +206,12 @@ def simulate(
     goal: AlternativeGoal,
     options: AlternativeOptions,
     seed: int,
+    values: Floats | None = None,
 ) -> list[Floats]:
-    """For each number of items the winning rate of every simulated study; smaller studies are the start of larger ones."""
+    """For each number of items the winning rate of every simulated study; smaller studies are the start of larger ones.
+
+    `values` are the points of a scale; None: answers are labels.
+    """
     sizes = sorted(goal.items)
     rates: list[list[Floats]] = [[] for _ in sizes]
     ends = np.cumsum(points, axis=1)[:, :-1]
@@ -217,7 +225,7 @@ def simulate(
         kinds = np.minimum(kinds, len(points) - 1)
         answers = draw_answers(ends[kinds], generator.random((*shape, persons)))
         machine = draw_answers(machine_ends[kinds], generator.random((*shape, 1)))
-        difference = compare_answers(answers, machine).astype(np.int32)
+        difference = compare_answers(answers, machine, values).astype(np.int32)
         totals = difference.cumsum(axis=1)
         squares = (difference * difference).cumsum(axis=1)
         for place, n in enumerate(sizes):
@@ -246,8 +254,15 @@ def draw_answers(ends: Floats, drawn: Floats) -> NDArray[np.int8]:
     return answers
 
 
-def compare_answers(answers: NDArray[np.int8], machine: NDArray[np.int8]) -> NDArray[np.int8]:
-    """-1 where the machine agrees with more of the other persons than the person does, 1 where the person does, else 0."""
+def compare_answers(
+    answers: NDArray[np.int8], machine: NDArray[np.int8], values: Floats | None = None
+) -> NDArray[np.int8]:
+    """-1 where the machine is closer to the other persons than the person is, 1 where the person is, else 0.
+
+    Closer is who gives the label of more of them, or, with the `values` of a scale, who has the smaller sum of squared distances.
+    """
+    if values is not None:
+        return _compare_numbers(values[answers], values[machine])
     persons = answers.shape[-1]
     own = np.full(answers.shape, -1, dtype=np.int8)  # an answer agrees with itself
     theirs = -(answers == machine).astype(np.int8)  # the person who is left out does not count
@@ -256,6 +271,16 @@ def compare_answers(answers: NDArray[np.int8], machine: NDArray[np.int8]) -> NDA
         own += answers == column
         theirs += machine == column
     better: NDArray[np.int8] = np.sign(own - theirs).astype(np.int8)
+    return better
+
+
+def _compare_numbers(answers: Floats, machine: Floats) -> NDArray[np.int8]:
+    others = answers.shape[-1] - 1
+    total = answers.sum(axis=-1, keepdims=True) - answers
+    # the squares of the others are in both sums of distances, and cancel
+    own = others * answers * answers - 2 * answers * total
+    theirs = others * machine * machine - 2 * machine * total
+    better: NDArray[np.int8] = np.sign(np.round(theirs - own, 9)).astype(np.int8)
     return better
 
 

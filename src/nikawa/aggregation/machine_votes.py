@@ -178,7 +178,7 @@ def check_machine_rule(use: MachineUse, rule: Rule, *, parts: bool) -> None:
     if use == "ignore":
         return
     if parts:
-        what = f"--machines {use} is not for spans and trees: persons alone decide them"
+        what = f"--machines {use} is for labels and numbers: persons alone decide other answers"
         raise BadInput(what, cure="leave it out")
     if use == "tie-break" and rule.numeric:
         what = f"--machines tie-break is for labels: the rule {name} has no ties"
