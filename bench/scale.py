@@ -1,6 +1,6 @@
 """How far Nikawa goes: sentences a second of each stage on one core, growth with the number of sentences, and clusters.
 
-    python -m bench.scale [stages] [driver] [growth] [overhead] [nodes] [memory] [--sizes 10000,100000,1000000]
+    python -m bench.scale [stages] [driver] [growth] [overhead] [nodes] [memory] [--sizes 10000,100000,1000000] [--on-nodes generate]
 
 - `stages`: what one core does, in a process of its own for each stage.
 - `driver`: what the process that reads and writes does itself, while others work for it.
@@ -324,12 +324,12 @@ def write_records(folder: Path) -> None:
             )
 
 
-def bench_memory(sizes: list[int]) -> None:
+def bench_memory(sizes: list[int], stages: list[str]) -> None:
     """Peak memory of the command and of each node; each figure is of a cluster and a command that were started for it."""
     report_line("\nPeak memory of a command and of two nodes with one CPU each, in MB\n")
     report_line("| stage | sentences | command | first node | second node | s |")
     report_line("|---|---|---|---|---|---|")
-    for stage in ON_NODES:
+    for stage in stages:
         for size in sizes:
             with tempfile.TemporaryDirectory() as place:
                 folder = Path(place)
@@ -490,6 +490,9 @@ def main() -> None:
     parser.add_argument(
         "--pair-most", type=int, default=100_000, help="pair no more sentences than this"
     )
+    parser.add_argument(
+        "--on-nodes", default=",".join(ON_NODES), help="measure the memory of these stages"
+    )
     parser.add_argument("--do", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--address", help=argparse.SUPPRESS)
@@ -513,7 +516,8 @@ def main() -> None:
     if "growth" in chosen.parts:
         bench_growth([int(size) for size in chosen.sizes.split(",")], chosen.pair_most)
     if "memory" in chosen.parts:
-        bench_memory([int(size) for size in chosen.sizes.split(",")])
+        sizes = [int(size) for size in chosen.sizes.split(",")]
+        bench_memory(sizes, chosen.on_nodes.split(","))
     if {"overhead", "nodes"} & set(chosen.parts):
         bench_cluster(overhead="overhead" in chosen.parts, nodes="nodes" in chosen.parts)
 

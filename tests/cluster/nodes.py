@@ -50,8 +50,8 @@ class TestCluster:
         """Where the model `counted` notes its runs."""
         return self.folder / "counts.txt"
 
-    def add_node(self) -> Any:
-        """Start a node that may not read the files below `forbidden`."""
+    def add_node(self, source: str = SOURCE) -> Any:
+        """Start a node that may not read the files below `forbidden`; its package nikawa is in the folder `source`."""
         own = self.folder / f"node-{self.nodes}"
         own.mkdir(parents=True)
         self.nodes += 1
@@ -64,7 +64,7 @@ class TestCluster:
             env_vars={
                 "NIKAWA_NODE_DIR": str(own),
                 "NIKAWA_TEST_FORBIDDEN": str(self.forbidden),
-                "PYTHONPATH": os.pathsep.join((str(GUARD), str(self.plugins), SOURCE)),
+                "PYTHONPATH": os.pathsep.join((str(GUARD), str(self.plugins), source)),
                 COUNTS_VARIABLE: str(self.counts),
                 "HOME": str(own),
             },

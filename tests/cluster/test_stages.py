@@ -16,6 +16,7 @@ from nikawa.checks.probe import ProbeOptions, probe_artifacts
 from nikawa.cleaning import job as cleaning_job
 from nikawa.cleaning.job import CleanOptions, clean
 from nikawa.errors import BadInput
+from nikawa.execute.base import WorkProgress, work_listener
 from nikawa.generation.job import GenerateOptions, generate
 from nikawa.generation.pack import open_pack
 from nikawa.pairing import greedy
@@ -78,7 +79,9 @@ def make_shards(out: Path, place: dict[str, Any]) -> object:
     """Problems in shards, tagged and perturbed shard by shard: each stage reads what the one before wrote."""
     problems, tagged, changed = Path("problems"), Path("tagged"), Path(out.name)
     with chdir(out.parent):  # the list of shards names the files that they are made from
-        options = GenerateOptions(counts={"": 1}, seed=3, chunk=40, shards=3, **place)
+        options = GenerateOptions(
+            counts={"": 276}, per="total", seed=3, chunk=40, shards=3, **place
+        )
         sizes = generate("../own", problems, options=options).splits
         tags = tag(str(problems), options=TagOptions(out=tagged, shards=True, **place))
         perturb_options = PerturbOptions(out=changed, assume_eligible=True, shards=True, **place)
@@ -154,6 +157,25 @@ def test_a_stage_has_the_bytes_of_a_local_one(
     result = stage(here, {})
     assert stage(there, {"executor": "ray", "address": cluster.address}) == result
     assert read_files(there.parent) == read_files(here.parent)
+
+
+def test_a_bar_says_what_the_nodes_do(desk: Path, cluster: TestCluster) -> None:
+    """While they work on chunks; a machine alone has no line of its own."""
+    progress: list[WorkProgress] = []
+    before = work_listener.set(progress.append)
+    try:
+        for name, place in (
+            ("here", {"executor": "here"}),
+            ("there", {"executor": "ray", "address": cluster.address}),
+        ):
+            assert progress == []
+            (desk / name).mkdir()
+            clean_shards(desk / name / "out", place)
+    finally:
+        work_listener.reset(before)
+    assert {each.nodes for each in progress} == {2}
+    assert progress[0].under_way > 0
+    assert progress[-1].under_way == 0
 
 
 def test_an_address_needs_a_cluster(desk: Path) -> None:

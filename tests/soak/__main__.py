@@ -81,6 +81,7 @@ PARTS: dict[str, list[tuple[str, Callable[[], str]]]] = {
     "corpus": [("long_corpus --gigabytes 10", need_nothing)],
     "cluster": [("cluster_kill", find_missing_ray), ("slurm_script", find_missing_ray)],
     "shards": [("shards_kill", find_missing_ray)],
+    "stores": [("google_storage", need_nothing)],
     "checkpoint": [("published_checkpoint", need_nothing)],
     "kill": [
         ("collect_kill --database sqlite", need_nothing),

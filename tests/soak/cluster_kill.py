@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from tests.cluster.desk import write_dataset
 from tests.cluster.nodes import TestCluster, start_cluster
 from tests.cluster.test_runs import read_results
 
+import nikawa
 from nikawa.execute.ray_cluster import QUEUE_AHEAD
 
 PATIENCE_SECONDS = 600.0
@@ -158,6 +160,33 @@ def count_work(desk: Path, cluster: TestCluster, node: Any, runs: int) -> None:
     )
 
 
+def refuse_other_version(desk: Path, cluster: TestCluster) -> None:
+    """A node that has another version of the package: no command may send it work."""
+    source = cluster.folder / "other-source"
+    shutil.copytree(Path(nikawa.__file__).parent, source / "nikawa")
+    version = source / "nikawa" / "version.py"
+    version.write_text(version.read_text("utf-8").replace(nikawa.__version__, "9.9.9"), "utf-8")
+    other = cluster.add_node(str(source))
+    cluster.cluster.wait_for_nodes()
+    where = ("--executor", "ray", "--address", cluster.address)
+    (desk / "few.txt").write_text("朝、旅人は港で古い地図を見ていた。\n", "utf-8")
+    clean = [sys.executable, "-m", "nikawa", "clean", "few.txt", "--out", "few.jsonl", *where]
+    for process in (
+        start_sweep(desk, 1, "other-version", *where),
+        subprocess.Popen(
+            clean, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ),
+    ):
+        stdout, stderr = process.communicate(timeout=PATIENCE_SECONDS)
+        assert (process.returncode, stdout, stderr.count("\n")) == (2, "", 1), (stdout, stderr)
+        line = f"the node 127.0.0.1 has nikawa 9.9.9, and the command runs {nikawa.__version__}"
+        assert line in stderr, stderr
+    assert not list(desk.glob("other-version/*/done.json"))
+    assert not (desk / "few.jsonl").exists()
+    cluster.kill_node(other)
+    report_line("a node of another version: a sweep and a cleaning were refused with one line")
+
+
 def start_cleaning(desk: Path, out: str, *where: str) -> subprocess.Popen[str]:
     """Start a cleaning in a process of its own; its candidates go into a folder of their own."""
     (desk / out).mkdir(exist_ok=True)
@@ -230,6 +259,7 @@ def main() -> None:
                 for n in range(options.sentences)
             )
             (desk / "text.txt").write_text("".join(lines), "utf-8")
+            refuse_other_version(desk, cluster)
             second = cluster.add_node()
             cluster.cluster.wait_for_nodes()
             kill_node_of_cleaning(desk, cluster, second)

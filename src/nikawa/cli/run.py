@@ -295,7 +295,7 @@ def run_with_progress(request: RunRequest, options: RunOptions, quiet: bool) -> 
 
         def on_work(work: WorkProgress) -> None:
             if options.executor:  # the user chose where the runs are done
-                bar.show_note(f"  {work.describe('run')}")
+                bar.show_note(f"  {work.describe('run')}", tells_time=True)
 
         options = replace(options, on_outcome=on_outcome, on_progress=on_progress, on_work=on_work)
         return api.run(request, options)

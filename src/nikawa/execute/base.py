@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
@@ -95,6 +96,12 @@ OnWorkProgress = Callable[[WorkProgress], None]
 
 def ignore_work_progress(_progress: WorkProgress) -> None:
     """Report nothing: the default `OnWorkProgress`."""
+
+
+work_listener: ContextVar[OnWorkProgress] = ContextVar(
+    "work_listener", default=ignore_work_progress
+)
+"""Hears how far the machines of a cluster are with the chunks of a job: a command sets it around the job."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,14 @@ from typing import Literal, Protocol, TypeVar
 
 from nikawa.errors import BadInput
 from nikawa.execute import executors
-from nikawa.execute.base import ExecuteOptions, Keeper, LocalKeeper, State
+from nikawa.execute.base import (
+    ExecuteOptions,
+    Keeper,
+    LocalKeeper,
+    State,
+    ignore_work_progress,
+    work_listener,
+)
 from nikawa.execute.pool import map_in_pool
 
 Chunk = TypeVar("Chunk")
@@ -40,16 +47,19 @@ class BatchOptions(Protocol):
 def choose_place(options: BatchOptions) -> ExecuteOptions:
     """Where a job maps its chunks. An executor that is named uses all the room it has, unless more than one worker is asked for.
 
+    A cluster reports to the `work_listener`.
     Raises BadInput for an unknown executor, and for an address without a cluster.
     """
     name = options.executor
     if name not in ("", "here", "pool") and executors()[name].map_in_order is None:
         raise BadInput(f"the executor {name} cannot map chunks", cure="pass --executor pool or ray")
-    if options.address and (not name or not executors()[name].is_cluster):
+    is_cluster = bool(name) and executors()[name].is_cluster
+    if options.address and not is_cluster:
         what = "--address needs an executor with machines of its own"
         raise BadInput(what, cure="pass --executor ray too")
     workers = options.workers if options.workers > 1 or not name else 0
-    return ExecuteOptions(name, workers, address=options.address)
+    on_progress = work_listener.get() if is_cluster else ignore_work_progress
+    return ExecuteOptions(name, workers, address=options.address, on_progress=on_progress)
 
 
 @contextmanager

@@ -105,6 +105,7 @@ class _Crowd:
         """The chunks that are worked on at a time; waits for the first node."""
         self._count()
         while not self.places:
+            self.meter.report(self.nodes, 0)
             time.sleep(REPORT_SECONDS)
             self._count()
         return self.options.workers or self.places

@@ -58,6 +58,11 @@ READ_ONLY = ("http", "https")
 """Protocols that nothing is written to, so that nothing there is unfinished."""
 BUCKETS = ("s3", "s3a", "gs", "gcs")
 """Protocols whose addresses begin with a bucket."""
+TAGS = (
+    *("ETag", "etag", "md5Hash", "content_md5", "blob_id", "xet_hash"),
+    *("LastModified", "mtime", "created"),
+)
+"""What stores say of a file that changes with it; the first one that is there counts."""
 PAGE = "docs/remote.md"
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _COLLAPSED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/([^/].*)", re.DOTALL)
@@ -417,7 +422,7 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
     def identify(self) -> str:
         """What the store says of a file, by which a changed one is known: its size and its tag, or else its time."""
         about = self.info() or {}
-        for key in ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "mtime", "created"):
+        for key in TAGS:
             if about.get(key):
                 return f"{about.get('size')}:{str(about[key]).strip(chr(34))}"
         return str(about.get("size"))

@@ -276,12 +276,13 @@ def _progress_class() -> type[Progress]:
 
         note = ""
 
-        def show_note(self, note: str) -> None:
-            """Replace the note. It says how much time is left, so the bars stop saying it."""
+        def show_note(self, note: str, *, tells_time: bool = False) -> None:
+            """Replace the note. If it tells how much time is left, the bars stop telling it."""
             self.note = note
-            self.columns = tuple(
-                column for column in self.columns if not isinstance(column, TimeRemainingColumn)
-            )
+            if tells_time:
+                self.columns = tuple(
+                    column for column in self.columns if not isinstance(column, TimeRemainingColumn)
+                )
 
         def get_renderables(self) -> Iterable[Any]:
             yield from super().get_renderables()
@@ -295,7 +296,10 @@ def _progress_class() -> type[Progress]:
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Any]:
-    """Show a progress display on stderr, only on a terminal; it disappears at the end."""
+    """Show a progress display on stderr, only on a terminal; it disappears at the end.
+
+    While nodes of a cluster work on chunks, a line below the bars says so.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
     columns = (
@@ -311,9 +315,26 @@ def progress(quiet: bool = False) -> Iterator[Any]:
             transient=True,
             disable=quiet or not sys.stderr.isatty(),
         ) as bar,
-        printable_streams(),
-    ):  # Rich installs its own streams, which interpret colours in a text
+        printable_streams(),  # Rich installs its own streams, which interpret colours in a text
+        _show_nodes(bar),
+    ):
         yield bar
+
+
+@contextmanager
+def _show_nodes(bar: Any) -> Iterator[None]:
+    """Show below the bars how many nodes of a cluster work on chunks, while they do."""
+    from nikawa.execute.base import WorkProgress, work_listener
+
+    def show(work: WorkProgress) -> None:
+        is_over = work.nodes and not work.under_way
+        bar.show_note("" if is_over else f"  {work.describe('chunk')}")
+
+    before = work_listener.set(show)
+    try:
+        yield
+    finally:
+        work_listener.reset(before)
 
 
 class ProgressBar:
