@@ -101,7 +101,7 @@ def ignore_work_progress(_progress: WorkProgress) -> None:
 work_listener: ContextVar[OnWorkProgress] = ContextVar(
     "work_listener", default=ignore_work_progress
 )
-"""Hears how far the machines of a cluster are with the chunks of a job: a command sets it around the job."""
+"""Is called with how far the machines of a cluster are with the chunks of a job: a command sets it around the job."""
 
 
 @dataclass(frozen=True)
