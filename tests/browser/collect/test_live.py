@@ -47,6 +47,13 @@ def test_two_workers_write_a_dialogue(serve: Callable[..., Served]) -> None:
     send(user, first)
     said(agent, first)
     user.shot("live-user-waits")
+    user.page.set_viewport_size({"width": 1000, "height": 710})
+    user.page.focus("#field-turn")
+    user.page.mouse.wheel(0, 2000)
+    user.page.wait_for_function("() => scrollY + innerHeight >= document.body.scrollHeight - 2")
+    user.view("live-user-scrolled")
+    box = user.page.locator("#item").bounding_box()
+    assert box["y"] == 0  # the goal stays in sight
     agent.page.wait_for_selector(".entities .use:has-text('물안개여관')")
     agent.page.locator("#prompt").click()
     agent.keys("1")  # the value that the turn names
@@ -74,6 +81,11 @@ def test_two_workers_write_a_dialogue(serve: Callable[..., Served]) -> None:
         "() => [...document.querySelectorAll('.met')].every((mark) => mark.classList.contains('done'))"
     )
     user.shot("live-user-end")
+    user.page.fill("#field-turn", "감사")
+    user.keys("Control+Enter")  # what is typed is not lost: it is to be sent or deleted first
+    user.page.wait_for_selector("#problem-turn:not(:empty)")
+    assert user.page.locator("[role=log] li").count() == 4
+    user.page.fill("#field-turn", "")
     user.keys("Control+Enter")
     agent.page.wait_for_function(
         "() => document.getElementById('progress').textContent.includes('1')"

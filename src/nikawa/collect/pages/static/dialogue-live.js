@@ -57,7 +57,7 @@ function build() {
   area.addEventListener("keydown", (event) => { if (isEnter(event)) { event.preventDefault(); if (!event.repeat) sendTurn(); } });
   send.addEventListener("click", sendTurn);
   alone.addEventListener("click", goAlone);
-  fields.replaceChildren(partner, alone, turns, problemPlace("goal"), wrong, state, compose, ...(panel ? [panel.element] : []));
+  fields.replaceChildren(turns, problemPlace("goal"), wrong, partner, alone, state, compose, ...(panel ? [panel.element] : []));
 }
 
 function isEnter(event) {
@@ -244,6 +244,11 @@ export const live = {
     if (String(state) !== searched) { searched = String(state); part.panel?.soon(); }
     return { text: part.area.value, place: place(), state };
   },
-  ends: () => Boolean(talk) && talk.role !== "sys",
+  ends() {
+    if (!talk || talk.role === "sys") return false;
+    if (!part.area.value.trim()) return true;
+    refuse([{ where: WHERE, message: messages.turn_unsent }], messages.turn_unsent);
+    return false;
+  },
   key({ key }) { return /^[1-9]$/.test(key) && Boolean(talk) && marksState() && board.press(lastUser(), Number(key) - 1); },
 };
