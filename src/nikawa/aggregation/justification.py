@@ -30,6 +30,15 @@ REMARKS = {"columns": COLUMNS_REMARK, "simulated": SIMULATED_REMARK, "unknown": 
 """What it means for the test that workers are no persons, or may not be."""
 
 
+WORDS = {
+    "equal arcs": "share of equal arcs",
+    "answer F1": "mean F1 of the marked characters",
+    "Jaccard": "mean Jaccard index of the label sets",
+    "state F1": "mean F1 of the states",
+}
+"""How a sentence calls the closeness of two answers, where it differs from the table."""
+
+
 def write_verdict(report: MachineReport, workers_are: str) -> MachineReport:
     """The report with its verdict."""
     sentences = [*_list_sentences(report), *describe_habits(report)]
@@ -76,8 +85,8 @@ def describe_agreement(report: MachineReport) -> Iterator[str]:
         )
     else:
         yield (
-            f"{items}, the {report.unit} of {who} with a person was {_interval(both)}, that of two persons {_interval(persons)}: "
-            f"a difference of {_interval(gap)}."
+            f"{items}, the {WORDS.get(report.unit, report.unit)} between {who} and a person was {_interval(both)}, between two "
+            f"persons {_interval(persons)}: a difference of {_interval(gap)}."
         )
 
 
