@@ -208,6 +208,9 @@ def test_a_built_set_is_scored_as_the_official_one(
     for file, text in SMALL_SOURCES[name]().items():
         (tmp_path / file).write_text(text, "utf-8")
     build(name, tmp_path / "out", BuildOptions(config=tmp_path / "config.toml", simulate=2))
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "| relation | train |" in card
+    assert "| all words |" in card
     (task,) = find_tasks(str(tmp_path / "out"))
     assert len(task.labels) == {"klue-dp": 38, "trees-ja": 15}[name]  # also those without gold
     done = nikawa(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from nikawa.datasets.trees import is_tree
 from nikawa.recipes.recipe import Ask, Stage, recipes
 from nikawa.recipes.store import Done, Store
 from nikawa.records import Dataset, Example, Span
@@ -150,28 +151,45 @@ def source_licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
         seen.update(places)
 
 
+TREE = "tree"
+"""What a tree counts as; its relations are counted in the place of spans."""
+
+
 def count_labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
     """By split how often each label occurs; scores by whole numbers, lists by length."""
     counts = {}
     for split, examples in splits.items():
-        labels = Counter(label_name(example.gold.get(question)) for example in examples)
+        labels = Counter(
+            label_name(example.gold.get(question), example.meta.get("question_type"))
+            for example in examples
+        )
         counts[split] = dict(sorted(labels.items()))
     return counts
 
 
 def count_spans(question: str, splits: Splits) -> dict[str, dict[str, int]]:
-    """By split how often each label of spans occurs; empty where the gold is no spans."""
+    """By split how often each label of spans, or each relation of trees, occurs; empty for other gold."""
     counts = {}
     for split, examples in splits.items():
         golds = [example.gold.get(question) for example in examples]
         parts = [part for gold in golds if isinstance(gold, list) for part in gold]
         labels = Counter(part.label for part in parts if isinstance(part, Span))
+        trees = (gold for gold in golds if gold is not None and is_tree(gold))
+        labels.update(label for tree in trees for label in tree["labels"])
         counts[split] = dict(sorted(labels.items()))
     return counts if any(counts.values()) else {}
 
 
-def label_name(value: Any) -> str:
-    """What a gold answer counts as: `2 to 3` for 2.4, `3 of them` for a list of three."""
+def label_name(value: Any, kind: Any = None) -> str:
+    """What a gold answer counts as; `kind` is the type of a question on a passage.
+
+    >>> label_name(2.4), label_name(["a", "b"]), label_name([], 3)
+    ('2 to 3', '2 of them', 'type 3, no answer')
+    """
+    if kind is not None and isinstance(value, list):
+        return f"type {kind}, {'answer' if value else 'no answer'}"
+    if is_tree(value):
+        return TREE
     if isinstance(value, float):
         low = min(int(value), 4)
         return f"{low} to {low + 1}"

@@ -141,9 +141,11 @@ def describe_composition(card: Card, figures: Figures) -> Iterator[str]:
     table = _label_table(figures.labels)
     if figures.spans:  # spans by label, then the items that contain them
         spans = _label_table(figures.spans)
-        total = ["all spans", *spans.rows[-1][1:]]
+        are_trees = {name for counts in figures.labels.values() for name in counts} == {"tree"}
+        heading, parts = ("relation", "words") if are_trees else ("spans", "spans")
+        total = [f"all {parts}", *spans.rows[-1][1:]]
         rows = [*spans.rows[:-1], total, ["items", *table.rows[-1][1:]]]
-        table = TextTable(("spans", *spans.columns[1:]), rows, spans.numbers)
+        table = TextTable((heading, *spans.columns[1:]), rows, spans.numbers)
     yield table.markdown()
     lengths = ", ".join(f"{name} {mean:g}" for name, mean in figures.characters.items())
     if lengths:

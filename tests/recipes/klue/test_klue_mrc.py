@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -196,6 +197,12 @@ def test_what_is_built_is_run_scored_and_reported_at_once(
         (tmp_path / name).write_text(text, "utf-8")
     config, out = tmp_path / "config.toml", tmp_path / "out"
     build(recipe, out, BuildOptions(config=config, simulate=3))
+    card = (out / "README.md").read_text("utf-8")
+    assert re.findall(r"^\| (type \d, [a-z ]+) \|", card, re.MULTILINE) == [
+        "type 1, answer",
+        "type 2, answer",
+        "type 3, no answer",
+    ]
     rows = load(str(out)).splits["train"]
     assert {bool(row.gold["answers"]) for row in rows} == {True, False}
     right = {row.id: (row.gold["answers"] or [{"text": ""}])[0]["text"] for row in rows}

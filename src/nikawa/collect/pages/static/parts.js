@@ -105,3 +105,13 @@ export function line(where, legend, rows = 2, lines = false) {
   return { element: make("div", { class: "field" }, head, area, problemPlace(where)), area,
     get: () => area.value.trim(), set(value) { area.value = typeof value === "string" ? value : ""; counted(); } };
 }
+
+let backwards = false; // whether the focus moves by Shift+Tab
+document.addEventListener("keydown", (event) => { backwards = event.key === "Tab" && event.shiftKey; }, true);
+document.addEventListener("pointerdown", () => { backwards = false; }, true);
+
+// Runs when a worker turns to a part of the answer. The way back to the passage by Shift+Tab leads through earlier parts, which does not count.
+export function whenEntered(element, run) {
+  element.addEventListener("focusin", () => { if (!backwards) run(); });
+  for (const event of ["click", "input"]) element.addEventListener(event, run);
+}

@@ -2,7 +2,7 @@
 import { changed, make, messages, nameOf, say, settings, start, tell } from "./form.js";
 import { copied } from "./copied.js";
 import { answerBox, placeOf, showPassage } from "./passage.js";
-import { fields, line } from "./parts.js";
+import { fields, line, whenEntered } from "./parts.js";
 
 const { question, most_copied: most } = settings;
 let blocks = [];
@@ -36,7 +36,7 @@ function block(type, place, count) {
   const element = make("div", { class: "pair", role: "group", "aria-labelledby": `type-${place}` }, head, field.element, bar.element, box.element);
   const made = { type, field, bar, box, element, answer: null, marks: [] };
   field.area.addEventListener("input", () => { measure(made); if (blocks[active] === made) drawPassage(); });
-  for (const event of ["focusin", "click"]) element.addEventListener(event, () => activate(place));
+  whenEntered(element, () => activate(place));
   return made;
 }
 

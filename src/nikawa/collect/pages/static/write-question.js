@@ -1,6 +1,6 @@
 // Questions on a paragraph with their answers marked in it; without fields to write in, further answers.
 import { changed, make, messages, say, settings, start, tell } from "./form.js";
-import { fields, inputName, line, problemPlace, showTexts } from "./parts.js";
+import { fields, inputName, line, problemPlace, showTexts, whenEntered } from "./parts.js";
 import { selectable, textBox } from "./marks.js";
 
 const writes = document.getElementById("work").dataset.form === "write-question";
@@ -22,8 +22,7 @@ function block(place) {
   const field = writes ? line(`text-${place}`, say("field", { number: count > 1 ? place + 1 : "" }).trim()) : null;
   const box = answerBox(place);
   const element = make("div", { class: "pair" }, ...(field ? [field.element] : []), box.element);
-  element.addEventListener("focusin", () => activate(place));
-  element.addEventListener("click", () => activate(place));
+  whenEntered(element, () => activate(place));
   return { field, box, element, answer: null };
 }
 
