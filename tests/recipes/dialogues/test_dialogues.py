@@ -234,6 +234,24 @@ def test_people_write_and_check_and_the_votes_are_slot_by_slot(run: Run, tmp_pat
     assert not any(name.startswith("g3") for name in gold)
 
 
+def test_the_same_turns_twice_are_one_dialogue(run: Run, tmp_path: Path) -> None:
+    """Goals that differ in their questions alone could give the same dialogue to train and test."""
+    settings: dict[str, Any] = {"goals": 3, "split": "rest,0,0", "validators": 0}
+    run("wos", simulate=None, **settings)
+    out = tmp_path / "out"
+    goals = {one.id: one for one in read_examples(out / "build" / "goals" / "goals.jsonl")}
+    same = list(_write_turns(goals["g1"], WORDS))
+
+    def write(item: Example) -> list[Any]:
+        turns = same if item.id == "g2" else list(_write_turns(goals[item.id], WORDS))
+        return [{"how": "self", "turns": turns}]
+
+    answer(out, "dialogues", write, "dialogue")
+    done = run("wos", simulate=None, **settings)
+    written = next(stage for stage in done.stages if stage.name == "written")
+    assert written.dropped == {"the turns of another dialogue": 1}
+
+
 def test_two_workers_who_met_give_one_dialogue(run: Run, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"mode": "live", "writers": 2, "goals": 2, "split": "rest,0,0"}
     run("wos", simulate=None, validators=0, **settings)

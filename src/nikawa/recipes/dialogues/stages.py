@@ -214,6 +214,7 @@ def take_dialogues(inputs: Inputs, config: Any) -> Outcomes:
     ontology, entities = read_sources(inputs)
     options = form_options(ontology, entities, config)
     written = settled_answers(inputs, "dialogues")
+    seen: dict[tuple[str, ...], str] = {}
     for goal in inputs.examples("goals"):
         for judgement in written.get(goal.id, ())[:1]:
             answer = judgement.answer
@@ -229,7 +230,11 @@ def take_dialogues(inputs: Inputs, config: Any) -> Outcomes:
             )
             problems = FORM.validate({"dialogue": answer}, goal, options)
             wrong = next((problem for problem in problems if not problem.warning), None)
-            if wrong is not None:
+            texts = tuple(turn["text"] for turn in turns)
+            first = seen.setdefault(texts, made.id)
+            if first != made.id:  # in another split it would be a leak
+                yield Dropped(made, "the turns of another dialogue", f"those of {first}")
+            elif wrong is not None:
                 values = ", ".join(f"{name} {value}" for name, value in wrong.values.items())
                 yield Dropped(made, f"breaks a rule: {wrong.code}", values)
             else:
@@ -486,10 +491,11 @@ def make_stages(words: Mapping[str, str], prompts: Mapping[str, str]) -> tuple[S
         ),
         Stage(
             "written",
-            "dialogues that keep the rules of the form",
+            "dialogues that keep the rules of the form; of two with the same turns the first",
             take_dialogues,
             ("goals", "dialogues", *files),
             rules,
+            edition=2,
         ),
         Ask(
             "states",
