@@ -58,6 +58,7 @@ def loaded(
 ) -> LoadedSystem:
     """A system whose answers to a set are given seed by seed: an answer, or probabilities of the labels."""
     runs = []
+    answered = AnsweredSets(TASK, sets, CARD, "ja", sets)
     for seed in range(len(next(iter(answers.values())))):
         spec = RunSpec(
             task=TASK.name,
@@ -73,8 +74,8 @@ def loaded(
             name: [_prediction(e.id, a) for e, a in zip(sets[name], each[seed], strict=True)]
             for name, each in answers.items()
         }
-        runs.append(LoadedRun(StoredRun(Path(f"run{seed}")), spec, given))
-    return _Toy(tuple(runs), AnsweredSets(TASK, sets, CARD, "ja", sets))
+        runs.append(LoadedRun(StoredRun(Path(f"run{seed}")), spec, given, answered))
+    return _Toy(tuple(runs), answered)
 
 
 class _Toy(LoadedSystem):

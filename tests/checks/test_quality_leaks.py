@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from unicodedata import normalize
 
+import pytest
+
 from nikawa.checks.leaks import (
     dataset_leaks,
     families,
@@ -200,3 +202,15 @@ def test_a_large_group_of_perturbations_is_looked_at_once() -> None:
     splits["dev"] = (*splits["dev"][:3], *make("other", "swap", 2))
     (broken,) = (one for one in split_leaks("y", splits) if one.check == "broken-groups")
     assert broken.ids == ("y:dev/other0", "y:dev/other1")
+
+
+def test_equal_hashes_alone_are_no_leak(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = {
+        "train": [nli("1", CAT, DOG), nli("2", DOG, CAT)],
+        "test": [nli("3", CAT, DOG), nli("4", CAT, CAT), nli("5", "雨が降る。", "雪が降る。")],
+    }
+    before = list(split_leaks("zoo", splits))
+    for module in ("leaks", "sameness"):
+        monkeypatch.setattr(f"nikawa.checks.{module}.hash", lambda value: 7, raising=False)
+    assert list(split_leaks("zoo", splits)) == before
+    assert [finding.check for finding in before] != []

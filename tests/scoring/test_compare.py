@@ -402,11 +402,11 @@ def test_a_set_of_ones_own_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), "utf-8")
     calls: list[str] = []
 
-    def counted(spec: str, data: Path | None = None, *, hidden: bool) -> Any:
+    def counted(spec: str, **options: Any) -> Any:
         calls.append(spec)
-        return load(spec, data=data, hidden=hidden)
+        return load(spec, **options)
 
-    monkeypatch.setattr("nikawa.scoring.compare.load", counted)
+    monkeypatch.setattr("nikawa.scoring.score.load", counted)
     systems = {name: [answers(tmp_path / f"{name}.jsonl", 0.7, 1)] for name in ("a", "b")}
     compare([str(tmp_path / "own.jsonl")], systems, rounds=100)
     assert len(calls) == len(set(calls)) > 0

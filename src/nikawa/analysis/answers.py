@@ -178,7 +178,7 @@ def match_system(
 ) -> SystemAnswers | None:
     """The system on a set, under a metric of the task; None where no item counts."""
     task, examples = loaded.task, loaded.sets.shown[name]
-    runs = [build_items(task, examples, run.answers_by_id[name]) for run in loaded.runs]
+    runs = [build_items(task, examples, run.answers_to_shown(name)) for run in loaded.runs]
     unanswered = 0.0
     if examples:
         counts = [sum(answer is None for answer in items.answers) for items in runs]

@@ -28,6 +28,7 @@ from nikawa.analysis.results import (
 )
 from nikawa.checks.overlap import (
     TokenOverlap,
+    join_overlaps,
     mean_share,
     overlap_bins,
     rank_correlation,
@@ -431,8 +432,14 @@ def sides_of(task: Task) -> tuple[str, str] | None:
     return SIDES.get(task.kind)
 
 
+EXAMPLES_AT_ONCE = 10_000
+"""Examples whose tokens are in memory at a time."""
+MAX_TEXTS_KEPT = 100_000
+"""Texts whose tokens are kept for other sets: every published set has fewer."""
+
+
 class Overlaps:
-    """Overlaps of an analysis: each distinct text is cut into tokens once, whatever set it is in."""
+    """Overlaps of an analysis: as many texts as are kept are cut into tokens once, whatever set they are in."""
 
     def __init__(self, options: AnalysisOptions) -> None:
         self.options = options
@@ -501,18 +508,26 @@ def count_shared(
     cutter: Analyser,
     known: dict[str, list[str]] | None = None,
 ) -> TokenOverlap:
-    """Tokens of one input that are in the other; `known` caches the tokens of texts."""
-    tokens = {} if known is None else known
-    searched = [str(example.inputs.get(sides[0], "")) for example in examples]
-    holding = [
-        str(example.inputs.get(sides[1], "")).rpartition(TITLE_MARK)[2] for example in examples
-    ]
-    new = [text for text in dict.fromkeys((*searched, *holding)) if text not in tokens]
-    for text, cut in zip(new, cutter.analyse_many(new), strict=True):
-        tokens[text] = [token.surface for token in cut]
-    token_sets = {text: frozenset(tokens[text]) for text in dict.fromkeys(holding)}
-    pairs = zip(searched, holding, strict=True)
-    return shared_tokens((tokens[one], token_sets[other]) for one, other in pairs)
+    """Tokens of one input that are in the other; `known` caches the tokens of texts, as many as it may hold."""
+    kept = {} if known is None else known
+    parts = []
+    for start in range(0, len(examples), EXAMPLES_AT_ONCE):
+        part = examples[start : start + EXAMPLES_AT_ONCE]
+        searched = [str(example.inputs.get(sides[0], "")) for example in part]
+        holding = [
+            str(example.inputs.get(sides[1], "")).rpartition(TITLE_MARK)[2] for example in part
+        ]
+        distinct = list(dict.fromkeys((*searched, *holding)))
+        tokens = {text: kept[text] for text in distinct if text in kept}
+        new = [text for text in distinct if text not in tokens]
+        for text, cut in zip(new, cutter.analyse_many(new), strict=True):
+            tokens[text] = [token.surface for token in cut]
+        if len(kept) + len(new) <= MAX_TEXTS_KEPT:
+            kept |= {text: tokens[text] for text in new}
+        token_sets = {text: frozenset(tokens[text]) for text in dict.fromkeys(holding)}
+        pairs = zip(searched, holding, strict=True)
+        parts.append(shared_tokens((tokens[one], token_sets[other]) for one, other in pairs))
+    return join_overlaps(parts)
 
 
 def score_closeness(answers: SystemAnswers) -> Floats:

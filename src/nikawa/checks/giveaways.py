@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
@@ -210,13 +210,23 @@ def find_open_giveaways(
             fields[f"meta.{key}"] = [example.meta.get(key) for example in shown]
         names = ["id", "group"]
         for name, values in fields.items():
-            if len(set(map(_write, values))) > MAX_MEANT_VALUES:
+            if _has_many_values(values):
                 names.append(name)
         golds = [example.gold for example in shown]
         giveaways += find_giveaways(
             split, fields, golds, names=names, summaries=False, strong=strong
         )
     return giveaways
+
+
+def _has_many_values(values: Iterable[Any]) -> bool:
+    """Whether there are more different values than a field with a meaning has."""
+    written: set[str] = set()
+    for value in values:
+        written.add(_write(value))
+        if len(written) > MAX_MEANT_VALUES:
+            return True
+    return False
 
 
 def _is_strong(feature: Feature, labels: Codes, names: Sequence[str]) -> bool:

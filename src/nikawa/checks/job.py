@@ -44,6 +44,7 @@ from nikawa.checks.quality import (
 from nikawa.checks.sameness import SHAPES
 from nikawa.checks.schema import NOTES, mixed_types, name_findings, schema_findings
 from nikawa.datasets import Benchmark, benchmarks, load
+from nikawa.datasets.compact import Compactor
 from nikawa.datasets.known import (
     KnownFinding,
     accept_finding,
@@ -125,7 +126,7 @@ def check(text: str, data: Path | None = None, on_progress: Progress | None = No
     spec = spec_of(text)
     benchmark = benchmarks()[spec.name] if spec.name else None
     tasks = benchmark.tasks if benchmark else ()
-    dataset = load(text, data=data)
+    dataset = load(text, data=data, compactor=Compactor())
     findings: list[Finding] = []
     if benchmark is None:
         if spec.path is not None and spec.path.is_dir():

@@ -8,18 +8,23 @@ were made from the same items: both contain their groups, and models do not lear
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, overload
 from unicodedata import normalize
 
+import numpy as np
 from msgspec.structs import replace
 
 from nikawa.checks.quality import Splits
 from nikawa.checks.sameness import (
     COMPOSED,
     LocatedExample,
+    Places,
     SamenessIndex,
+    SamenessRule,
     family,
     find_perturbation,
+    group_rows,
     is_parent,
     make_finding,
     only_composed,
@@ -34,8 +39,9 @@ _ORDER = {"train": 0, "dev": 1, "test": 3}
 def split_leaks(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Rows of a split whose item occurs in an earlier one: dev in train, test in train+dev."""
     names = sort_splits(splits)
+    keyed = {name: SamenessIndex(dataset, name, splits[name]) for name in names}
     for place, name in enumerate(names):
-        yield from _leaks_from_earlier(dataset, splits, name, names[:place])
+        yield from _leaks_from_earlier(keyed, name, names[:place])
 
 
 def sort_splits(splits: Iterable[str]) -> list[str]:
@@ -47,25 +53,22 @@ def lone_split_leaks(dataset: str, splits: Splits, name: str) -> Iterator[Findin
     """The findings of `split_leaks` for one split, and its rows in each later split: `train in test`."""
     names = sort_splits(splits)
     place = names.index(name)
-    yield from _leaks_from_earlier(dataset, splits, name, names[:place])
-    items = _keyed(dataset, splits, name)
+    keyed = {each: SamenessIndex(dataset, each, splits[each]) for each in names}
+    yield from _leaks_from_earlier(keyed, name, names[:place])
     for other in names[place + 1 :]:
-        yield from _leaks(items, _keyed(dataset, splits, other), f"{name} in {other}")
-
-
-def _keyed(dataset: str, splits: Splits, *names: str) -> SamenessIndex:
-    return SamenessIndex(LocatedExample(dataset, name, e) for name in names for e in splits[name])
+        yield from _leaks(_find_shared(keyed[name], keyed[other]), f"{name} in {other}")
 
 
 def _leaks_from_earlier(
-    dataset: str, splits: Splits, name: str, others: Sequence[str]
+    keyed: Mapping[str, SamenessIndex], name: str, others: Sequence[str]
 ) -> Iterator[Finding]:
-    earlier = _keyed(dataset, splits, *others)
-    if earlier.items:
-        items = _keyed(dataset, splits, name)
+    earlier = SamenessIndex.join([keyed[other] for other in others])
+    if len(earlier):
+        items = keyed[name]
         where = f"{name} in {'+'.join(others)}"
-        yield from _leaks(items, earlier, where)
-        yield from count_shared_items(items, earlier, where)
+        shared = _find_shared(items, earlier)
+        yield from _leaks(shared, where)
+        yield from _count_shared_items(shared, where)
         yield from find_reversed_pairs(items, earlier, where)
         yield from find_seen_sentences(items, earlier, where)
         yield from find_broken_groups(items, earlier, where)
@@ -75,11 +78,11 @@ def dataset_leaks(
     dataset: str, splits: Splits, other: str, other_splits: Mapping[str, Sequence[Example]]
 ) -> Iterator[Finding]:
     """Rows of a dataset that are also in another dataset: `dev in jsts:train`."""
-    own = {ours: _keyed(dataset, splits, ours) for ours in splits}
-    for theirs in other_splits:
-        held = _keyed(other, other_splits, theirs)
+    own = {ours: SamenessIndex(dataset, ours, examples) for ours, examples in splits.items()}
+    for theirs, examples in other_splits.items():
+        held = SamenessIndex(other, theirs, examples)
         for ours, items in own.items():
-            yield from _leaks(items, held, f"{ours} in {other}:{theirs}")
+            yield from _leaks(_find_shared(items, held), f"{ours} in {other}:{theirs}")
 
 
 def families(splits: Splits) -> set[str]:
@@ -87,21 +90,39 @@ def families(splits: Splits) -> set[str]:
     return {family(example) for examples in splits.values() for example in examples} - {""}
 
 
-def _leaks(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
+class _SharedItems(NamedTuple):
+    """The items that may be on both sides under a form: all that are, and some that only have the same hash."""
+
+    form: SamenessRule
+    rows: list[tuple[Hashable, LocatedExample]]
+    """Key and item of one side."""
+    held: dict[Hashable, list[LocatedExample]]
+    """Key to items of the other."""
+
+
+def _find_shared(items: SamenessIndex, held: SamenessIndex) -> list[_SharedItems]:
+    """What items of one side the other has, by form."""
+    shared = []
+    for name, form in items.forms.items():
+        own = items.hashes(name)
+        is_shared = np.isin(own, held.hashes(name))
+        index = held.find_alike(name, own[is_shared])
+        shared.append(_SharedItems(form, items.rows(name, is_shared), index))
+    return shared
+
+
+def _leaks(shared: Iterable[_SharedItems], where: str) -> Iterator[Finding]:
     counts: dict[str, int] = {}
-    for form in items.forms.values():
-        index = held.groups(form.name)
+    for form, rows, index in shared:
         hits = [
-            (key, item)
-            for key, item in items.rows[form.name]
-            if key in index and _has_stranger(item, index[key])
+            (key, item) for key, item in rows if key in index and _has_stranger(item, index[key])
         ]
         counts[form.name] = len(hits)
         if hits and form.leaks and counts.get(form.finer) != len(hits):
             other = sum(only_composed(form, item, index[key]) for key, item in hits)
-            rows = [item.ref for _, item in hits]
+            refs = [item.ref for _, item in hits]
             yield make_finding(
-                f"leaked-{form.name}", where, rows, f"{other} {COMPOSED}" if other else ""
+                f"leaked-{form.name}", where, refs, f"{other} {COMPOSED}" if other else ""
             )
 
 
@@ -110,13 +131,12 @@ def _has_stranger(item: LocatedExample, others: Iterable[LocatedExample]) -> boo
     return any(not is_parent(item, other) for other in others)
 
 
-def count_shared_items(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
+def _count_shared_items(shared: Iterable[_SharedItems], where: str) -> Iterator[Finding]:
     """How many different items leak, where that is not how many rows do."""
-    for form in items.forms.values():
-        index = held.groups(form.name)
+    for form, pairs, index in shared:
         by_item = [
             [item.ref for item in group if _has_stranger(item, index.get(key, []))]
-            for key, group in items.groups(form.name).items()
+            for key, group in group_rows(pairs).items()
         ]
         rows = tuple(ref for refs in by_item for ref in refs)
         count = sum(bool(refs) for refs in by_item)
@@ -125,11 +145,18 @@ def count_shared_items(items: SamenessIndex, held: SamenessIndex, where: str) ->
             yield make_finding(f"shared-{form.name}", where, rows, note, count)
 
 
+def _hash_values(values: Iterable[Hashable]) -> Places:
+    """A hash of each value; equal values have equal ones."""
+    return np.fromiter(map(hash, values), np.int64)
+
+
 def find_reversed_pairs(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Pairs of sentences that the other side contains in reverse order."""
-    index = held.groups("pairs")
+    reverse = _hash_values((pair[1], pair[0]) if (pair := sentences(e)) else () for e in items)
+    met = np.isin(reverse, held.hashes("pairs"))
+    index = held.find_alike("pairs", reverse[met])
     rows = []
-    for item in items.items:
+    for item in items.locate(np.flatnonzero(met).tolist()):
         pair = sentences(item.example)
         if pair and _has_stranger(item, index.get((pair[1], pair[0]), [])):
             rows.append(item.ref)
@@ -139,14 +166,24 @@ def find_reversed_pairs(items: SamenessIndex, held: SamenessIndex, where: str) -
 
 def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Pairs whose sentences both occur on the other side, together or apart."""
-    holders: dict[str, list[LocatedExample]] = {}
-    for other in held.items:
-        for text in sentences(other.example) or ():
-            holders.setdefault(text, []).append(other)
+    theirs = np.unique(_hash_values(text for e in held for text in sentences(e) or ()))
+    met = np.ones(len(items), dtype=np.bool_)
+    for side in (0, 1):
+        met &= np.isin(
+            _hash_values(pair[side] if (pair := sentences(e)) else 0 for e in items), theirs
+        )
+    seen = list(items.locate(np.flatnonzero(met).tolist()))
+    holders: dict[str, list[LocatedExample]] = {
+        text: [] for item in seen for text in sentences(item.example) or ()
+    }
+    for place, example in enumerate(held if holders else ()):
+        for text in sentences(example) or ():
+            if text in holders:
+                holders[text] += held.locate((place,))
     rows = []
-    for item in items.items:
+    for item in seen:
         pair = sentences(item.example)
-        if pair and all(_has_stranger(item, holders.get(text, ())) for text in pair):
+        if pair and all(_has_stranger(item, holders[text]) for text in pair):
             rows.append(item.ref)
     if rows:
         yield make_finding(
@@ -156,15 +193,18 @@ def find_seen_sentences(items: SamenessIndex, held: SamenessIndex, where: str) -
 
 def find_broken_groups(items: SamenessIndex, held: SamenessIndex, where: str) -> Iterator[Finding]:
     """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
+    theirs, own = (_hash_values(example.group for example in side) for side in (held, items))
+    have_group = np.fromiter((e.group is not None for e in items), np.bool_, len(items))
+    shared = have_group & np.isin(own, theirs)
     # By the step that made them: those of another step than an item's are its fellow perturbations, and a large group has
     # too many pairs to look at each.
     members: dict[str, dict[str | None, list[LocatedExample]]] = {}
-    for other in held.items:
+    for other in held.locate(np.flatnonzero(np.isin(theirs, own[shared])).tolist()):
         if other.example.group is not None:
             by_way = members.setdefault(other.example.group, {})
             by_way.setdefault(find_perturbation(other), []).append(other)
     rows = []
-    for item in items.items:
+    for item in items.locate(np.flatnonzero(shared).tolist()):
         by_way = members.get(item.example.group, {}) if item.example.group is not None else {}
         way = find_perturbation(item)
         ways = set(by_way) if way is None else {None, way} & by_way.keys()
@@ -176,16 +216,35 @@ def find_broken_groups(items: SamenessIndex, held: SamenessIndex, where: str) ->
         yield make_finding("broken-groups", where, [item.ref for item in rows], note, count)
 
 
-def group_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
+def group_by_premise(splits: Splits) -> dict[str, Sequence[Example]]:
     """The examples, those without a group in the group of their premise where they have one."""
-    grouped: dict[str, tuple[Example, ...]] = {}
-    for name, examples in splits.items():
-        members = []
-        for example in examples:
-            premise = example.inputs.get("premise")
-            if example.group is None and isinstance(premise, str):
-                members.append(replace(example, group=f"premise {normalize('NFC', premise)}"))
-            else:
-                members.append(example)
-        grouped[name] = tuple(members)
-    return grouped
+    return {name: _GroupedByPremise(examples) for name, examples in splits.items()}
+
+
+class _GroupedByPremise(Sequence[Example]):
+    """Examples in the groups of their premises; each is made when it is looked at."""
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        self._examples = examples
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def __iter__(self) -> Iterator[Example]:
+        return map(_put_in_group, self._examples)
+
+    @overload
+    def __getitem__(self, place: int) -> Example: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Example]: ...
+    def __getitem__(self, place: int | slice) -> Example | Sequence[Example]:
+        if isinstance(place, slice):
+            return _GroupedByPremise(self._examples[place])
+        return _put_in_group(self._examples[place])
+
+
+def _put_in_group(example: Example) -> Example:
+    premise = example.inputs.get("premise")
+    if example.group is None and isinstance(premise, str):
+        return replace(example, group=f"premise {normalize('NFC', premise)}")
+    return example

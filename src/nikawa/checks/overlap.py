@@ -63,6 +63,15 @@ def shared_tokens(pairs: Iterable[tuple[Sequence[str], frozenset[str]]]) -> Toke
     return TokenOverlap(table[:, 0], table[:, 1])
 
 
+def join_overlaps(parts: Sequence[TokenOverlap]) -> TokenOverlap:
+    """The pairs of several counts, one after the other."""
+    none = np.zeros(0)
+    return TokenOverlap(
+        np.concatenate([none, *(part.found for part in parts)]),
+        np.concatenate([none, *(part.tokens for part in parts)]),
+    )
+
+
 def mean_share(shared: TokenOverlap, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """The mean share with its interval."""
     shares = shared.shares

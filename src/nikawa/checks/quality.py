@@ -17,7 +17,6 @@ from nikawa.checks.sameness import (
     COMPOSED,
     LocatedExample,
     SamenessIndex,
-    SamenessRule,
     make_finding,
     only_composed,
     related,
@@ -76,21 +75,21 @@ def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
 
 def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Repeated items and conflicting gold, in each split and, where there are several, over all."""
-    placed = {
-        split: [LocatedExample(dataset, split, e) for e in examples]
-        for split, examples in splits.items()
-    }
-    if len(placed) > 1:
-        placed["+".join(placed)] = [item for items in placed.values() for item in items]
-    for where, items in placed.items():
-        yield from find_repetitions(where, items)
+    keyed = {split: SamenessIndex(dataset, split, examples) for split, examples in splits.items()}
+    if len(keyed) > 1:
+        keyed["+".join(keyed)] = SamenessIndex.join(list(keyed.values()))
+    for where, index in keyed.items():
+        yield from find_repetitions(where, index)
 
 
-def find_repetitions(where: str, items: Sequence[LocatedExample]) -> Iterator[Finding]:
+def find_repetitions(where: str, keyed: SamenessIndex) -> Iterator[Finding]:
     """Repeated items and conflicting gold among some items; `where` names them."""
     counts: dict[str, int] = {}
-    for form, groups in find_repeats(items):
-        counts[form.name] = len(groups)
+    for name, form in keyed.forms.items():
+        # the groups of items that are the same though not made from one another
+        repeated = keyed.find_repeated(name).values()
+        groups = [group for group in repeated if len(group) > 1 and not related(group)]
+        counts[name] = len(groups)
         if form.repeats and groups and counts.get(form.finer) != len(groups):
             rows = [item.ref for group in groups for item in group]
             other = sum(
@@ -100,16 +99,6 @@ def find_repetitions(where: str, items: Sequence[LocatedExample]) -> Iterator[Fi
             yield make_finding(f"repeated-{form.name}", where, rows, note, len(groups))
         if form.conflicts:
             yield from find_conflicts(where, groups)
-
-
-def find_repeats(
-    items: Sequence[LocatedExample],
-) -> Iterator[tuple[SamenessRule, list[list[LocatedExample]]]]:
-    """For each form, the groups of items that are the same though not made from one another."""
-    keyed = SamenessIndex(items)
-    for name, form in keyed.forms.items():
-        groups = keyed.groups(name).values()
-        yield form, [group for group in groups if len(group) > 1 and not related(group)]
 
 
 def find_conflicts(where: str, groups: Iterable[Sequence[LocatedExample]]) -> Iterator[Finding]:

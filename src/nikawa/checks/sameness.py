@@ -7,11 +7,15 @@ a program composes its Hangul and kana does not make another item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 from unicodedata import is_normalized, normalize
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nikawa.checks.schema import fits_name
 from nikawa.records import Example, Finding, reference
@@ -19,6 +23,8 @@ from nikawa.records import Example, Finding, reference
 COMPOSED = "written in other Unicode forms (NFC, NFD)"
 """What a note calls items that are the same in NFC alone."""
 Key = Callable[[Mapping[str, Any]], Hashable]
+Places = NDArray[np.int64]
+_NO_PLACES: Places = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -186,27 +192,99 @@ def sameness_rules(example: Example) -> tuple[SamenessRule, ...]:
 
 
 class SamenessIndex:
-    """Items by their keys under each of their forms, each key made once; items without a form are left out."""
+    """Examples by what makes them the same under each of their forms, as a hash of 64 bits; those without a form are left out.
 
-    def __init__(self, items: Iterable[LocatedExample]) -> None:
-        self.items = tuple(items)
+    Most examples are like no other: a hash that no other example has says so. Only the others are looked at as they are,
+    so that a million examples take some bytes each.
+    """
+
+    def __init__(self, dataset: str, split: str, examples: Sequence[Example]) -> None:
+        self._parts = [(dataset, split, examples)]
         self.forms: dict[str, SamenessRule] = {}
-        self.rows: dict[str, list[tuple[Hashable, LocatedExample]]] = {}
-        self._groups: dict[str, dict[Hashable, list[LocatedExample]]] = {}
-        for item in self.items:
-            for form in sameness_rules(item.example):
+        places: dict[str, array[int]] = {}
+        hashes: dict[str, array[int]] = {}
+        for place, example in enumerate(examples):
+            rules = sameness_rules(example)
+            inputs = composed(example.inputs) if rules else {}
+            for form in rules:
                 self.forms[form.name] = form
-                self.rows.setdefault(form.name, []).append(
-                    (form.key(composed(item.example.inputs)), item)
-                )
+                places.setdefault(form.name, array("q")).append(place)
+                hashes.setdefault(form.name, array("q")).append(hash(form.key(inputs)))
+        self._places = {name: np.frombuffer(each, np.int64) for name, each in places.items()}
+        self._hashes = {name: np.frombuffer(each, np.int64) for name, each in hashes.items()}
 
-    def groups(self, form: str) -> dict[Hashable, list[LocatedExample]]:
-        """Key to items under the form of that name."""
-        if form not in self._groups:
-            groups = self._groups[form] = {}
-            for key, item in self.rows.get(form, ()):
-                groups.setdefault(key, []).append(item)
-        return self._groups[form]
+    @classmethod
+    def join(cls, indexes: Iterable[SamenessIndex]) -> SamenessIndex:
+        """The examples of several indexes, in their order."""
+        joined = cls("", "", ())
+        joined._parts = []
+        places: dict[str, list[Places]] = {}
+        hashes: dict[str, list[Places]] = {}
+        for index in indexes:
+            begin = len(joined)
+            joined._parts += index._parts
+            joined.forms |= index.forms
+            for name in index.forms:
+                places.setdefault(name, []).append(index._places[name] + begin)
+                hashes.setdefault(name, []).append(index._hashes[name])
+        joined._places = {name: np.concatenate(each) for name, each in places.items()}
+        joined._hashes = {name: np.concatenate(each) for name, each in hashes.items()}
+        return joined
+
+    def __len__(self) -> int:
+        return sum(len(examples) for _, _, examples in self._parts)
+
+    def __iter__(self) -> Iterator[Example]:
+        return chain.from_iterable(examples for _, _, examples in self._parts)
+
+    def locate(self, places: Iterable[int]) -> Iterator[LocatedExample]:
+        """The examples at some places."""
+        for place in places:
+            begin = 0
+            for dataset, split, examples in self._parts:
+                if place < begin + len(examples):
+                    yield LocatedExample(dataset, split, examples[place - begin])
+                    break
+                begin += len(examples)
+
+    def hashes(self, form: str) -> Places:
+        """The hash of each example that has the form of that name."""
+        return self._hashes.get(form, _NO_PLACES)
+
+    def rows(self, form: str, chosen: NDArray[np.bool_]) -> list[tuple[Hashable, LocatedExample]]:
+        """Key and example, of those that have the form of that name and are `chosen` among them."""
+        if not chosen.any():
+            return []
+        items = self.locate(self._places[form][chosen].tolist())
+        return [(_make_key(form, item.example), item) for item in items]
+
+    def find_alike(self, form: str, hashes: Places) -> dict[Hashable, list[LocatedExample]]:
+        """Key to examples under the form of that name, of those with one of some hashes."""
+        own = self.hashes(form)
+        return group_rows(self.rows(form, np.isin(own, hashes)) if len(own) and len(hashes) else ())
+
+    def find_repeated(self, form: str) -> dict[Hashable, list[LocatedExample]]:
+        """Key to examples under the form of that name, of those whose hash another one has too."""
+        own = self.hashes(form)
+        ordered = np.sort(own)
+        repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+        return self.find_alike(form, repeated)
+
+
+def _make_key(name: str, example: Example) -> Hashable:
+    """What makes an example the same under the form of that name."""
+    form = next(form for form in sameness_rules(example) if form.name == name)
+    return form.key(composed(example.inputs))
+
+
+def group_rows(
+    rows: Iterable[tuple[Hashable, LocatedExample]],
+) -> dict[Hashable, list[LocatedExample]]:
+    """Key to examples, in order of first appearance."""
+    groups: dict[Hashable, list[LocatedExample]] = {}
+    for key, item in rows:
+        groups.setdefault(key, []).append(item)
+    return groups
 
 
 def composed(inputs: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -147,6 +147,7 @@ def score(
         readings=show_reading,
         hidden=hidden,
         keys=keys,
+        keep_texts=False,
     )
     warn_of_mode(keys)
     paths = expand_patterns(answers)

@@ -15,6 +15,7 @@ from shlex import quote
 import msgspec
 
 from nikawa.datasets.base import Benchmark, Examples
+from nikawa.datasets.compact import Compactor
 from nikawa.datasets.hidden import (
     ExampleSource,
     cover_stream,
@@ -51,7 +52,12 @@ EXAMPLES_FOR_LANGUAGE = 100
 
 
 def load(
-    text: str, *, data: Path | None = None, version: str | None = None, hidden: bool = False
+    text: str,
+    *,
+    data: Path | None = None,
+    version: str | None = None,
+    hidden: bool = False,
+    compactor: Compactor | None = None,
 ) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
@@ -59,7 +65,8 @@ def load(
     several published versions.
 
     Hidden labels are removed (see `nikawa.datasets.hidden`). With `hidden` they stay, as
-    far as the file has them; only for owners of the labels.
+    far as the file has them; only for owners of the labels. With a `compactor` the examples of a custom dataset take less
+    memory, and their mappings must not be changed.
 
     Raises `MissingData` if a published dataset is not on this machine, with the command that
     fetches it.
@@ -75,7 +82,9 @@ def load(
     path, split = custom_path(text)
     cover = hide_inherited if hidden else remove_hidden_labels
     # Check the whole dataset: an inherited label of a split may be hidden in another split.
-    dataset = cover(_read_custom(path), path, partial(load_as_it_is, data=data))
+    dataset = cover(
+        _read_custom(path, compactor=compactor), path, partial(load_as_it_is, data=data)
+    )
     return pick_split(dataset, split, path) if split else dataset
 
 
@@ -350,17 +359,23 @@ def guess_split(path: Path) -> str:
     return "all"
 
 
-def _read_custom(path: Path, n: int | None = None) -> Dataset:
+def _read_custom(
+    path: Path, n: int | None = None, *, compactor: Compactor | None = None
+) -> Dataset:
     """Read a dataset folder or a records file, or the first `n` examples of each split."""
     if not path.is_dir():
         try:
-            return loose_dataset(path, tuple(islice(read_examples(path), n)))
+            if compactor is None:
+                return loose_dataset(path, tuple(islice(read_examples(path), n)))
+            watched = _WatchedLanguage(read_examples(path))
+            kept = tuple(islice(compactor.compact(watched), n))
+            return loose_dataset(path, kept, watched.language)
         except BadInput as problem:
             raise _name_reader(problem, path) from None
     if isinstance(path, RemotePath):
         path.refuse_unfinished()
     if is_dataset_folder(path):
-        return read_folder(path, n)
+        return read_folder(path, n, iter if compactor is None else compactor.compact)
     shards = list_shards(path, guess_split(path))
     if shards is not None:
         splits = {split: tuple(islice(read_parts(parts), n)) for split, parts in shards.items()}
@@ -424,9 +439,23 @@ def readers_of(path: Path) -> list[str]:
     return [benchmark.name for benchmark in by_name or able]
 
 
-def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:
+class _WatchedLanguage:
+    """Examples that pass by, and the language of the first of them that tells it."""
+
+    def __init__(self, examples: Iterable[Example]) -> None:
+        self._examples = examples
+        self.language = "und"
+
+    def __iter__(self) -> Iterator[Example]:
+        for example in self._examples:
+            if self.language == "und":
+                self.language = guess_language((example,))
+            yield example
+
+
+def loose_dataset(path: Path, examples: tuple[Example, ...], language: str = "") -> Dataset:
     """Return a dataset for a single records file, which has no card."""
-    name, language = path.name.split(".")[0], guess_language(examples)
+    name, language = path.name.split(".")[0], language or guess_language(examples)
     card = msgspec.structs.replace(
         blank_card(name, language), description=f"records of {path.name}"
     )

@@ -15,6 +15,7 @@ from time import monotonic
 from msgspec.structs import replace
 
 from nikawa.datasets.base import Examples
+from nikawa.datasets.compact import Compactor
 from nikawa.datasets.custom import is_custom, with_usual_splits
 from nikawa.datasets.hidden import remove_hidden_labels
 from nikawa.datasets.keys import (
@@ -272,7 +273,7 @@ def _load(text: str, root: Path, hidden: bool) -> Dataset:
 @lru_cache(MAX_SETS_KEPT)
 def _load_kept(text: str, root: Path, stamps: FileStamps, hidden: bool) -> Dataset:
     if hidden:
-        return load(text, data=root, hidden=True)
+        return load(text, data=root, hidden=True, compactor=Compactor())
     return remove_hidden_labels(_load_kept(text, root, stamps, True))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -118,8 +118,12 @@ def _refuse_key_file(path: Path) -> None:
             raise BadInput("is a key file with hidden labels", file=path, cure=cure)
 
 
-def read_folder(path: Path, first: int | None = None) -> Dataset:
-    """Load a dataset folder, or the `first` examples of each split.
+def read_folder(
+    path: Path,
+    first: int | None = None,
+    change: Callable[[Iterator[Example]], Iterator[Example]] = iter,
+) -> Dataset:
+    """Load a dataset folder, or the `first` examples of each split; `change` gets the examples as they are read.
 
     Raises BadInput if the card is missing or wrong, if there is no split, and for faults in
     the records.
@@ -131,7 +135,9 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
     if not files:
         cure = "add train.jsonl, dev.jsonl or test.jsonl"
         raise BadInput("has a card but no split", file=path, cure=cure)
-    splits = {split: tuple(islice(read_parts(parts), first)) for split, parts in files.items()}
+    splits = {
+        split: tuple(islice(change(read_parts(parts)), first)) for split, parts in files.items()
+    }
     return Dataset(
         name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits
     )

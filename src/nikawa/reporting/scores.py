@@ -251,7 +251,7 @@ class SeedIntervals:
 
     def _evaluate(self, run: ReportRun, name: str, metric: str) -> tuple[Evaluation, Ints]:
         task, examples = self.task.task, self.task.scored(name)
-        items = build_items(task, examples, run.loaded.answers_by_id[name])
+        items = build_items(task, examples, run.loaded.answers_to_shown(name))
         known = self._items.setdefault(name, [])
         same = next((other for other in known if other == items), None)
         if same is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -53,7 +53,7 @@ class ReportRun:
         return self.loaded.spec
 
     @property
-    def answers(self) -> dict[str, list[Prediction]]:
+    def answers(self) -> Mapping[str, Sequence[Prediction]]:
         """Set to answers, in the order of its examples."""
         return self.loaded.answers
 

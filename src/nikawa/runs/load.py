@@ -15,7 +15,7 @@ The same rules apply everywhere:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from glob import glob
@@ -124,8 +124,15 @@ class LoadedRun:
 
     stored: StoredRun
     spec: RunSpec
-    answers: dict[str, list[Prediction]]
+    answers: Mapping[str, Sequence[Prediction]]
     """Set to answers, in the order of its examples."""
+    sets: AnsweredSets
+    """The sets it answered."""
+
+    def answers_to_shown(self, name: str) -> Mapping[str, Prediction] | Sequence[Prediction]:
+        """The answers to the examples of a set whose gold may be shown: in their order, or by example where others are hidden."""
+        is_whole = len(self.sets.shown[name]) == len(self.sets.examples[name])
+        return self.answers[name] if is_whole else self.answers_by_id[name]
 
     @cached_property
     def scores(self) -> tuple[SetScores, ...]:
@@ -137,11 +144,11 @@ class LoadedRun:
         """Times, versions and data of the run."""
         return self.stored.about()
 
-    @cached_property
-    def answers_by_id(self) -> dict[str, dict[str, Prediction]]:
+    @property
+    def answers_by_id(self) -> dict[str, Mapping[str, Prediction]]:
         """Set to example to answer."""
         return {
-            name: {prediction.example: prediction for prediction in predictions}
+            name: _AnswersById(self.sets, name, predictions)
             for name, predictions in self.answers.items()
         }
 
@@ -161,12 +168,36 @@ class AnsweredSets:
     """Set to its examples as the runs answered them: hidden labels are closed, and the order is that of the files of answers."""
 
     @cached_property
+    def places(self) -> dict[str, dict[str, int]]:
+        """Set to example to its place; runs that answered the set share this."""
+        return {
+            name: {example.id: place for place, example in enumerate(examples)}
+            for name, examples in self.examples.items()
+        }
+
+    @cached_property
     def shown(self) -> dict[str, list[Example]]:
         """Set to the examples whose gold may be shown."""
         return {
             name: [example for example in examples if not example.hidden]
             for name, examples in self.examples.items()
         }
+
+
+class _AnswersById(Mapping[str, Prediction]):
+    """The answers of a run by example, which are in the order of the set."""
+
+    def __init__(self, sets: AnsweredSets, name: str, answers: Sequence[Prediction]) -> None:
+        self._sets, self._name, self._answers = sets, name, answers
+
+    def __getitem__(self, example: str) -> Prediction:
+        return self._answers[self._sets.places[self._name][example]]
+
+    def __iter__(self) -> Iterator[str]:
+        return (example.id for example in self._sets.examples[self._name])
+
+    def __len__(self) -> int:
+        return len(self._answers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,13 +289,13 @@ class _Loader:
         sets = self.read_sets(runs[0].spec)
         loaded = []
         for run in runs:
-            answers = {}
+            answers: dict[str, Sequence[Prediction]] = {}
             for name, answered in sets.answered.items():
-                answers[name] = run.predictions(name, sets.task, answered)
+                answers[name] = run.answers_in_order(name, sets.task, answered)
                 if sets.examples[name] is not answered:  # opened with keys, in the order of before
                     by_id = {prediction.example: prediction for prediction in answers[name]}
                     answers[name] = [by_id[example.id] for example in sets.examples[name]]
-            loaded.append(LoadedRun(run, run.spec, answers))
+            loaded.append(LoadedRun(run, run.spec, answers, sets))
         return LoadedSystem(tuple(loaded), sets)
 
     def read_sets(self, spec: RunSpec) -> AnsweredSets:

@@ -20,10 +20,11 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
+from nikawa.datasets.compact import MAX_SHARED
 from nikawa.errors import BadInput, unknown
 from nikawa.io.answers.structures import restore_tags
 from nikawa.io.atomic import atomic_write
@@ -38,6 +39,7 @@ from nikawa.runs.records import About, RunSpec, SetScores
 
 RUN, ABOUT, SCORES, DONE, LOCK = "run.json", "about.json", "scores.json", "done.json", "lock"
 PREDICTIONS, STATE = "predictions", "state"
+_REMOVE = "remove the file and run the same command again"
 LOCK_SECONDS = 3.0
 """Seconds to wait for the lock of a process that is just dying."""
 
@@ -94,6 +96,12 @@ class StoredRun:
     ) -> list[Prediction]:
         """The answers to a set; checked against its `examples` if they are passed."""
         return read_predictions(self.answers_file(name), task, examples)
+
+    def answers_in_order(
+        self, name: str, task: Task, examples: Sequence[Example]
+    ) -> Sequence[Prediction]:
+        """The same for a set that may be large."""
+        return read_answers_in_order(self.answers_file(name), task, examples)
 
     def scores(self) -> list[SetScores]:
         """The scores of every set."""
@@ -201,19 +209,73 @@ def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
 
 def read_predictions(path: Path, task: Task, examples: Sequence[Example] = ()) -> list[Prediction]:
     """The answers of a file; where `examples` are given, one each and in their order."""
-    cure = "remove the file and run the same command again"
-    try:
-        predictions = [prediction for _, prediction in read_json_lines(path, Prediction)]
-        if task.kind == "tagging":
-            predictions = [restore_spans(prediction) for prediction in predictions]
-    except BadInput as problem:
-        raise BadInput(problem.what, file=path, line=problem.line, cure=cure) from None
+    predictions = list(_stream_predictions(path, task))
     if examples and [p.example for p in predictions] != [e.id for e in examples]:
-        what = f"has other ids than the {len(examples)} examples of the set"
-        if len(predictions) != len(examples):
-            what = f"has {len(predictions)} answers, but the set has {len(examples)} examples"
-        raise BadInput(what, file=path, cure=cure)
+        raise _other_ids(path, len(predictions), len(examples))
     return predictions
+
+
+def read_answers_in_order(
+    path: Path, task: Task, examples: Sequence[Example]
+) -> Sequence[Prediction]:
+    """The same in a tenth of the memory where answers are labels or numbers: each prediction is made when it is looked at."""
+    answers: list[Any] = []
+    shared: dict[str, str] = {}
+    count, fits = 0, True
+    for count, prediction in enumerate(_stream_predictions(path, task), start=1):
+        fits = fits and count <= len(examples) and prediction.example == examples[count - 1].id
+        answer = prediction.answer
+        if prediction != Prediction(example=prediction.example, answer=answer):
+            answers.append(prediction)
+        elif type(answer) is str and len(shared) < MAX_SHARED:
+            answers.append(shared.setdefault(answer, answer))
+        else:
+            answers.append(answer)
+    if not fits or count != len(examples):
+        raise _other_ids(path, count, len(examples))
+    return _AnswersInOrder(examples, answers)
+
+
+def _stream_predictions(path: Path, task: Task) -> Iterator[Prediction]:
+    try:
+        for _, prediction in read_json_lines(path, Prediction):
+            yield restore_spans(prediction) if task.kind == "tagging" else prediction
+    except BadInput as problem:
+        raise BadInput(problem.what, file=path, line=problem.line, cure=_REMOVE) from None
+
+
+def _other_ids(path: Path, answers: int, examples: int) -> BadInput:
+    what = f"has other ids than the {examples} examples of the set"
+    if answers != examples:
+        what = f"has {answers} answers, but the set has {examples} examples"
+    return BadInput(what, file=path, cure=_REMOVE)
+
+
+class _AnswersInOrder(Sequence[Prediction]):
+    """Predictions that say nothing but an answer as that answer, the others as they are."""
+
+    def __init__(self, examples: Sequence[Example], answers: list[Any]) -> None:
+        self._examples, self._answers = examples, answers
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @overload
+    def __getitem__(self, place: int) -> Prediction: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Prediction]: ...
+    def __getitem__(self, place: int | slice) -> Prediction | Sequence[Prediction]:
+        if isinstance(place, slice):
+            return _AnswersInOrder(self._examples[place], self._answers[place])
+        answer = self._answers[place]
+        if isinstance(answer, Prediction):
+            return answer
+        return Prediction(example=self._examples[place].id, answer=answer)
+
+    def __iter__(self) -> Iterator[Prediction]:
+        for example, answer in zip(self._examples, self._answers, strict=True):
+            is_whole = isinstance(answer, Prediction)
+            yield answer if is_whole else Prediction(example=example.id, answer=answer)
 
 
 def restore_spans(prediction: Prediction) -> Prediction:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.datasets.keys import read_keys
-from nikawa.datasets.load import load
 from nikawa.errors import BadInput, unknown
 from nikawa.metrics import Evaluation, Items, Metric
 from nikawa.metrics import metrics as all_metrics
@@ -36,6 +35,7 @@ from nikawa.scoring.score import (
     build_items,
     choose_metrics,
     cut_slices,
+    open_examples,
     score,
 )
 from nikawa.stats.every_pair import compare_every_pair
@@ -218,7 +218,10 @@ def compare(
     for name in forms:
         if name not in systems:
             raise unknown("system", name, systems)
-    read = cache(partial(load, data=data, hidden=True))
+    paths = [path for each in systems.values() for path in each]
+    named = [form for form in (options.form, *forms.values()) if form]
+    # a form that is named may be of one system alone: then texts are kept
+    read = open_examples(paths, replace(options, keep_texts=bool(named)), data)
     keys = read_keys(options.keys) if isinstance(options.keys, Path) else options.keys
     quick = ScoreOptions(
         resamples=1,

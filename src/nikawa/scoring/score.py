@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
 
+from nikawa.datasets.compact import Compactor
 from nikawa.datasets.custom import is_custom
 from nikawa.datasets.keys import LabelKeys, refuse_closed_keys, sort_as_before
 from nikawa.datasets.load import load
@@ -23,6 +24,7 @@ from nikawa.datasets.names import benchmarks
 from nikawa.datasets.task_lookup import find_tasks, typed_name
 from nikawa.errors import BadInput
 from nikawa.io.answers.base import ShownReading
+from nikawa.io.answers.read import looks_at_texts
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import count_confusion
 from nikawa.metrics.units import convert_table
@@ -46,7 +48,7 @@ from nikawa.stats.resample import (
     number_groups,
     score_interval,
 )
-from nikawa.stats.slices import list_slice_keys, slice_examples
+from nikawa.stats.slices import LENGTH, list_slice_keys, slice_examples
 from nikawa.tables import ResultTable, ShownAsTables
 
 GROUPED_KINDS = ("inference", "similarity", "dialogue")
@@ -86,6 +88,8 @@ class ScoreOptions:
     """Called with the progress of a comparison."""
     read: ReadDataset | None = None
     """The loader of a custom dataset, if it should not be read again each time."""
+    keep_texts: bool = True
+    """Whether the examples of the result need their texts."""
     lenient: bool = False
     """Set a metric that cannot be computed to NaN instead of raising."""
 
@@ -254,13 +258,14 @@ def read_answers(
     options: ScoreOptions,
 ) -> ReadAnswers:
     """Read answers, and find the split and the items they are to; see `score`."""
-    # With hidden labels: items that have one are counted, and left out below.
-    read = options.read or partial(load, data=data, hidden=True)
+    read = options.read or open_examples([answers], options, data)
     keys = None
     refuse_closed_keys(options.keys, options.hidden)
     if options.keys is not None:
         read, keys = open_with_keys(read, options.keys)
     task, split = find_task_and_split(name, split, read)
+    if options.read is None and any(metrics()[each].needs_inputs for each in task.metrics):
+        read = cache(partial(load, data=data, hidden=True))
     if keys is not None and not is_custom(task.dataset):
         cure = "pass the folder that nikawa data hide wrote"
         raise BadInput(f"{task.dataset} has no key file", cure=cure)
@@ -282,6 +287,24 @@ def read_answers(
         examples = tuple(item for item in examples if item.id in matched.answers.predictions)
     hidden = len(every.examples) - len(matched.examples)
     return ReadAnswers(task, source.path, matched, hidden, examples)
+
+
+def open_examples(
+    answers: Iterable[Path | AnswerSource], options: ScoreOptions, data: Path | None
+) -> ReadDataset:
+    """A loader of datasets that reads each once, with hidden labels: items that have one are counted and left out later.
+
+    Without `options.keep_texts`, the texts of pairs are left out where nothing looks at them.
+    """
+    keeps_texts = (
+        options.keep_texts
+        or options.keys is not None
+        or LENGTH in options.by
+        or any(metrics()[name].needs_inputs for name in options.metrics)
+        or any(not isinstance(each, Path) or looks_at_texts(each, options.form) for each in answers)
+    )
+    compactor = Compactor(drop_texts=not keeps_texts)
+    return cache(partial(load, data=data, hidden=True, compactor=compactor))
 
 
 def compute_scores(work: ScoreWork) -> ComputedScores:
@@ -396,16 +419,30 @@ def make_report(
 
 
 def build_items(
-    task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]
+    task: Task,
+    examples: Sequence[Example],
+    predictions: Mapping[str, Prediction] | Sequence[Prediction],
 ) -> Items:
-    """Gold and answers side by side; an item without a prediction has the answer None."""
-    by_item = [predictions.get(example.id) for example in examples]
+    """Gold and answers side by side; an item without a prediction has the answer None.
+
+    `predictions` are by the ids of examples, or one for each example in their order.
+    """
+    by_item: Iterable[Prediction | None] = (
+        (predictions.get(example.id) for example in examples)
+        if isinstance(predictions, Mapping)
+        else predictions
+    )
+    answers: list[Any] = []
+    scores: list[Mapping[str, float] | None] = []
+    for prediction in by_item:
+        answers.append(None if prediction is None else prediction.answer)
+        scores.append(None if prediction is None else prediction.scores)
     return Items(
         gold=[example.gold[task.question] for example in examples],
-        answers=[None if p is None else p.answer for p in by_item],
+        answers=answers,
         inputs=[example.inputs for example in examples],
         labels=task.labels,
-        scores=[None if p is None else p.scores for p in by_item],
+        scores=scores,
     )
 
 

@@ -9,7 +9,6 @@ goes on with its examples into their new splits.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_settings
@@ -25,6 +24,7 @@ from nikawa.checks.quality import distribution, tops
 from nikawa.datasets import load
 from nikawa.datasets.aggregated import read_aggregation_facts
 from nikawa.datasets.card import fill_card
+from nikawa.datasets.compact import Compactor
 from nikawa.datasets.hidden import refuse_label_loss
 from nikawa.datasets.keys import find_notice
 from nikawa.datasets.known import forget_on_card
@@ -132,7 +132,7 @@ def split(
     if options.out is not None:
         refuse_existing(options.out / CARD, options.overwrite)
     on_progress(f"reading {text}", 0, None)
-    whole = load(text, data=data, hidden=options.hidden)
+    whole = load(text, data=data, hidden=options.hidden, compactor=Compactor())
     refuse_withheld_labels(whole, text)
     dataset, views = drop_repeating_splits(whole, text)
     examples = pool_splits(dataset)
@@ -155,10 +155,10 @@ def split(
     with name_faulty_file(text):
         parts = splitter.split(examples, sizes, settings)
     refuse_empty_parts(parts, sizes, options)
-    order = {example.id: place for place, example in enumerate(examples)}
     splits = {}
     for name, part in parts.items():
-        splits[name] = tuple(sorted(part, key=lambda example: order[example.id]))
+        chosen = {example.id for example in part}
+        splits[name] = tuple(example for example in examples if example.id in chosen)
     made = _describe(replace(dataset, splits=splits), text, options)
     if options.out is not None:
         with private_files(options.hidden):
@@ -258,9 +258,13 @@ def drop_repeating_splits(dataset: Dataset, text: str) -> tuple[Dataset, dict[st
 
 def pool_splits(dataset: Dataset) -> list[Example]:
     """The examples of all splits; an id that two of them use gets the split's name before it."""
-    uses = Counter(example.id for examples in dataset.splits.values() for example in examples)
+    met: set[str] = set()
+    repeated: set[str] = set()
+    for examples in dataset.splits.values():
+        for example in examples:
+            (repeated if example.id in met else met).add(example.id)
     pool = [
-        example if uses[example.id] == 1 else replace(example, id=f"{split}-{example.id}")
+        replace(example, id=f"{split}-{example.id}") if example.id in repeated else example
         for split, examples in dataset.splits.items()
         for example in examples
     ]
@@ -275,9 +279,9 @@ def pool_splits(dataset: Dataset) -> list[Example]:
     return pool
 
 
-def list_places(dataset: Dataset) -> list[tuple[str, str]]:
+def list_places(dataset: Dataset) -> Iterator[tuple[str, str]]:
     """Split and id of every example, in the order of `pool_splits`."""
-    return [(split, example.id) for split, part in dataset.splits.items() for example in part]
+    return ((split, example.id) for split, part in dataset.splits.items() for example in part)
 
 
 def word_function(name: str) -> Words:

@@ -59,23 +59,18 @@ def split_stratified_groups(
         members.setdefault(name, []).append(example)
     refuse_large_groups({name: len(held) for name, held in members.items()}, sizes)
     order = sorted(members, key=lambda g: (-len(members[g]), draw(settings.seed, g), g))
-    rows = [
-        Counter(label for example in members[name] for label in labels_of(example, settings))
-        for name in order
-    ]
-    totals: Counter[str] = Counter()
-    for row in rows:
-        totals.update(row)
+    totals = Counter(label for example in examples for label in labels_of(example, settings))
     commonest = sorted(totals, key=lambda label: (-totals[label], label))[:MAX_LABELS_BALANCED]
     # The first column is the size, the others are labels, in an order that does not depend on that
     # of the examples: sums of floats do, and the smaller of two nearly equal ones decides.
     columns = {label: place for place, label in enumerate(sorted(commonest), start=1)}
     counts = np.zeros((len(order), len(columns) + 1))
-    for place, (name, row) in enumerate(zip(order, rows, strict=True)):
+    for place, name in enumerate(order):
         counts[place, 0] = len(members[name])
-        for label, n in row.items():
-            if label in columns:
-                counts[place, columns[label]] = n
+        for example in members[name]:
+            for label in labels_of(example, settings):
+                if label in columns:
+                    counts[place, columns[label]] += 1
     shares = np.array(list(sizes.values()), dtype=float) / max(len(examples), 1)
     places = fill_parts(counts, shares)
     parts: Parts = {name: [] for name in sizes}

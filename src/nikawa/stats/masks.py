@@ -21,6 +21,7 @@ from nikawa.stats.resample import (
     draw_kept_weights,
     percentile_interval,
     sum_groups,
+    sum_products,
 )
 from nikawa.stats.results import Figure
 from nikawa.stats.seeds import NO_LIMITS, Limits, find_limits, mean_interval, mean_p
@@ -100,7 +101,7 @@ class Parts:
 
 def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
     """The metric on each part and on its rest, with resamples of groups and runs."""
-    table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
+    table = np.column_stack([np.asarray(mask, dtype=np.bool_) for mask in masks])
     by_run = {id(run): run for run in sample.runs}  # runs with the same answers may be one object
     distinct = {
         name: measure_run(run, table, sample.units, resamples, seed) for name, run in by_run.items()
@@ -123,23 +124,25 @@ def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed
 
 
 def measure_run(
-    run: Resampleable, table: Floats, units: Ints, resamples: int, seed: int
+    run: Resampleable, table: Mask, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Of each part and of each rest the value, then the value under each resample (resamples by parts)."""
     statistics: Floats | None = getattr(run, "statistics", None)
     if statistics is None:
-        return measure_weighted(run, table, units, resamples, seed)
+        return measure_weighted(run, table.astype(np.float64), units, resamples, seed)
     finish: Any = getattr(run, "finish")  # noqa: B009 — only metrics that are sums have it
     k, parts = statistics.shape[1], table.shape[1]
     width = max(1, MAX_CELLS // max(1, len(units) * k))
     blocks = []
     for start in range(0, parts, width):
-        spread = table[:, start : start + width, None] * statistics[:, None, :]
-        matrix = spread.reshape(len(statistics), -1)
-        blocks.append(resample_sums(matrix, units, resamples=resamples, seed=seed))
+        grouped = sum_products(table[:, start : start + width], statistics, units)
+        blocks.append(_resample_grouped(grouped, resamples, seed))
     sums = np.concatenate(blocks, axis=1).reshape(resamples, parts, k)
     whole = resample_sums(statistics, units, resamples=resamples, seed=seed)[:, None, :]
-    exact = table.T @ statistics
+    if (statistics == np.floor(statistics)).all():  # whole numbers have one sum in any order
+        exact = np.stack([statistics[mask].sum(axis=0) for mask in table.T])
+    else:
+        exact = table.T.astype(np.float64) @ statistics
     rest = _without_dust(statistics.sum(axis=0) - exact, statistics)
     drawn_rest = _without_dust(whole - sums, statistics)
     return finish(exact), finish(rest), finish(sums), finish(drawn_rest)
@@ -167,7 +170,11 @@ def measure_weighted(
 
 def resample_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
     """Sums of the columns of `matrix` (one row per item) under each resample of groups: resamples by columns."""
-    grouped = sum_groups(matrix, units)
+    return _resample_grouped(sum_groups(matrix, units), resamples, seed)
+
+
+def _resample_grouped(grouped: Floats, resamples: int, seed: int) -> Floats:
+    """The same of sums over groups."""
     return np.concatenate(
         [weights @ grouped for weights in draw_kept_weights(len(grouped), resamples, seed)]
     )

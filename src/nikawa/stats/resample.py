@@ -27,6 +27,8 @@ SCORE_RESAMPLES = 2_000
 """Of the interval of a score, wherever a set is scored: more take over half a second for rank correlations of 2,000 items."""
 MAX_WEIGHTS_AT_ONCE = 800_000
 """Weights in memory at once: few enough to stay in the processor's cache."""
+MAX_PRODUCTS_AT_ONCE = 1_000_000
+"""Products that are summed by group at a time."""
 MAX_WEIGHTS_KEPT = 40_000_000
 """Weights that are cached, one byte each; further ones are drawn again each time."""
 MAX_WEIGHTS_KEPT_AS_FLOATS = 4_000_000
@@ -65,6 +67,24 @@ def sum_groups(matrix: Floats, units: Ints) -> Floats:
     order = np.argsort(units, kind="stable")
     starts = np.searchsorted(units[order], np.arange(count_units(units)))
     sums: Floats = np.add.reduceat(matrix[order], starts, axis=0)
+    return sums
+
+
+def sum_products(left: NDArray[Any], right: Floats, units: Ints) -> Floats:
+    """The same of every column of `left` times every column of `right`, a few groups at a time: all products may be many."""
+    order = np.argsort(units, kind="stable")
+    groups = count_units(units)
+    starts = np.append(np.searchsorted(units[order], np.arange(groups)), len(order))
+    sums = np.empty((groups, left.shape[1] * right.shape[1]))
+    step = max(1, MAX_PRODUCTS_AT_ONCE // max(1, sums.shape[1]))
+    begin = 0
+    while begin < groups:
+        end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + step)) - 1)
+        rows = order[starts[begin] : starts[end]]
+        products = left[rows][:, :, None] * right[rows][:, None, :]
+        matrix = products.reshape(len(rows), -1)
+        sums[begin:end] = np.add.reduceat(matrix, starts[begin:end] - starts[begin], axis=0)
+        begin = end
     return sums
 
 

@@ -57,7 +57,7 @@ def read_keyed(
     stream = iter(rows)
     first = next(stream, None)
     answers = read_records(stream if first is None else chain([first], stream), target, path, unit)
-    if first is None or not any(isinstance(text, str) for text in _other_fields(first[1])):
+    if first is None or not repeats_texts(first[1]):
         yield from (answer for answer, _ in answers)
         return
 
@@ -81,6 +81,11 @@ def read_keyed(
 def _other_fields(row: Mapping[str, Any]) -> list[Any]:
     """Return the values of a record other than its id, answer and scores."""
     return [value for name, value in row.items() if name not in OWN_NAMES]
+
+
+def repeats_texts(row: Mapping[str, Any]) -> bool:
+    """Whether a record, the first of a file, repeats texts of its item, which then decide what all records are about."""
+    return any(isinstance(text, str) for text in _other_fields(row))
 
 
 def read_records(

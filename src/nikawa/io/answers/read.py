@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import getrandbits
 from sys import getsizeof
@@ -13,6 +15,7 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput, list_names
+from nikawa.io.answers import keyed
 from nikawa.io.answers.base import (
     AnswerForm,
     Answers,
@@ -94,8 +97,22 @@ def refuse_other_log(file: Path, form: AnswerForm) -> None:
         raise BadInput(what, file=file, cure=cure)
 
 
-MAX_KEPT_BYTES = 400 * 10**6
-"""Bytes of rows that are kept for matching with another split; a million answers take less."""
+def looks_at_texts(path: Path, form: str | None = None) -> bool:
+    """Whether the answers of a file may be matched by the texts of the examples; if not, ids alone tell what they are about."""
+    if not path.is_file():
+        return True
+    try:
+        chosen = (find_form(form)[0] if form else None) or recognise(path)
+        if chosen not in (keyed.PREDICTIONS, keyed.LINES, keyed.TSV, keyed.CSV):
+            return True
+        first = next(iter(chosen.parse(path)), None)
+    except BadInput:  # it is raised where the answers are read
+        return True
+    return first is None or keyed.repeats_texts(first[1])
+
+
+MAX_KEPT_BYTES = 64 * 10**6
+"""Bytes of rows that are kept for matching with another split; those of a longer file are parsed again for each split."""
 MAX_NOTED_BYTES, BYTES_OF_NOTE = 300 * 10**6, 150
 """Maximum bytes of ids that do not belong to the task, and the overhead of one id."""
 
@@ -224,7 +241,10 @@ class _Matching:
     readings: dict[str, ShownReading] | None = None
     """The source of each answer; None: not requested."""
     predictions: dict[str, Prediction] = field(default_factory=dict)
-    places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
+    places: array[int] = field(default_factory=partial(array, "q"))
+    """The place of each prediction, in their order, within its file."""
+    file_starts: list[tuple[int, Path, str]] = field(default_factory=list)
+    """The number of predictions before each file, the file, and what its places count."""
     unknown: dict[str, None] = field(default_factory=dict)
     duplicates: list[tuple[str, str]] = field(default_factory=list)
     refusal: BadInput | None = None
@@ -240,6 +260,7 @@ class _Matching:
         self.read_scores = make_score_reader(target.task, indices=indices)
         self.offered: dict[int, tuple[Offer, Reader]] = {}
         self.path, self.form = path, form
+        self.file_starts.append((len(self.places), path, form.place))
         if form.log and target.indices:  # to a log an option names a variant
             target = Target(target.task, target.examples)
         answers = form.read(rows, target, path)
@@ -289,24 +310,29 @@ class _Matching:
             prediction = self._make_prediction(answer, example)
         except UnfitAnswer as problem:
             raise problem.at(self.path, self.form.place, answer.place) from None
-        place = (self.path, self.form.place, answer.place)
         before = self.predictions.setdefault(example.id, prediction)
         if before is prediction:
             self.confirmed += answer.confirmed
-            self.places[example.id] = place
+            self.places.append(answer.place)
         elif _is_same(before, prediction):
-            self.duplicates.append((example.id, self._place_words(place)))
+            place = self._place_words(self.path, self.form.place, answer.place)
+            self.duplicates.append((example.id, place))
             self.bytes_noted += BYTES_OF_NOTE
             self._refuse_flood("with repeated ids", "remove the repeated answers")
         else:
-            earlier = self._place_words(self.places[example.id])
+            earlier = self._find_place(example.id)
             what = f"the id {example.id!r} has a different answer on {earlier}"
             cure = "keep one answer per id"
             again = UnfitAnswer(what, cure)
             self._refuse(again.at(self.path, self.form.place, answer.place))
 
-    def _place_words(self, place: tuple[Path, str, int]) -> str:
-        file, unit, number = place
+    def _find_place(self, example: str) -> str:
+        """Where the prediction about an example was read."""
+        order = list(self.predictions).index(example)
+        *_, (_, file, unit) = (start for start in self.file_starts if start[0] <= order)
+        return self._place_words(file, unit, self.places[order])
+
+    def _place_words(self, file: Path, unit: str, number: int) -> str:
         return f"{unit} {number}" if file == self.path else f"{unit} {number} of {file.name}"
 
     def _make_prediction(self, given: RawAnswer, example: Example) -> Prediction:
