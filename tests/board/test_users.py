@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 from tests.board.conftest import HiddenData
 
+from nikawa.board.helpers import connect_scorer
 from nikawa.board.job import NewBoard, create_board
+from nikawa.board.wire import Message
 
 SERVER, SCORER = "nobody", "daemon"
 """Users that every Debian has."""
@@ -91,6 +93,17 @@ def find_python() -> str:
     pytest.skip("no Python here that other users can run")
 
 
+def make_environment() -> dict[str, str]:
+    """What such a Python needs to find the packages of this one."""
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    source = str(Path(__file__).parents[2] / "src")
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([source, *packages]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
 @pytest.fixture
 def open_place() -> Iterator[Path]:
     """A folder that other users can pass; those of pytest are closed to them."""
@@ -100,9 +113,12 @@ def open_place() -> Iterator[Path]:
     shutil.rmtree(place)
 
 
-@pytest.mark.skipif(
+needs_root = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="only root can change users"
 )
+
+
+@needs_root
 def test_the_server_cannot_open_the_labels(hidden_data: HiddenData, open_place: Path) -> None:
     """Both give up root; a scorer that was killed is started again, still as its own user; nothing is left at the end."""
     import pwd
@@ -124,19 +140,12 @@ def test_the_server_cannot_open_the_labels(hidden_data: HiddenData, open_place: 
     outside.chmod(0o600)
     trap.symlink_to(outside)
     (folder / "submissions" / "hard").hardlink_to(outside)
-    packages = [path for path in sys.path if path.endswith("site-packages")]
-    source = str(Path(__file__).parents[2] / "src")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([source, *packages]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
     with subprocess.Popen(
         [python, "-c", STEPS, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=environment,
+        env=make_environment(),
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -162,3 +171,44 @@ def test_the_server_cannot_open_the_labels(hidden_data: HiddenData, open_place: 
     assert (folder / "secret.key").stat().st_mode & 0o077 == 0
     assert outside.stat().st_uid == 0
     assert outside.stat().st_mode & 0o777 == 0o600
+
+
+@needs_root
+def test_the_scorer_runs_as_a_service_of_its_own(hidden_data: HiddenData, open_place: Path) -> None:
+    """`nikawa board scorer` by a user who may pass through the folder of the board and not list it, as docs/board.md sets it up."""
+    import pwd
+
+    python, folder, path = find_python(), open_place / "board", open_place / "run" / "scorer.sock"
+    create_board(
+        folder,
+        NewBoard(datasets=(hidden_data.folder,), keys=(hidden_data.keys,), public=("test",)),
+    )
+    server, scorer = (pwd.getpwnam(name) for name in (SERVER, SCORER))
+    path.parent.mkdir()
+    for one in (folder, *folder.rglob("*"), path.parent):
+        is_scorers = one.is_relative_to(folder / "scorer") or one == path.parent
+        owner = scorer if is_scorers else server
+        os.chown(one, owner.pw_uid, owner.pw_gid)
+        if one.is_relative_to(folder / "datasets") or one.name == "board.toml":
+            one.chmod(0o755 if one.is_dir() else 0o644)
+    folder.chmod(0o711)
+    words = [python, "-m", "nikawa", "board", "scorer", str(folder), "--socket", str(path)]
+    with subprocess.Popen(
+        words,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=make_environment(),
+        cwd=open_place,
+        user=scorer.pw_uid,
+        group=scorer.pw_gid,
+        extra_groups=(),
+    ) as process:
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            assert line.startswith("scoring for"), line
+            helper = connect_scorer(path)
+            assert helper.ask(Message({"do": "labels"})).header["labels"][0]["n"] == 200
+            helper.close()
+        finally:
+            process.terminate()

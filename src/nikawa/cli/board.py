@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 PANEL = "Evaluate"
 
-BoardFolder = Annotated[Path, typer.Argument(metavar="BOARD", help="The folder of the board.")]
+# The scoring process may pass through the folder and not list it, so Typer must not ask for the right to read it.
+BoardFolder = Annotated[
+    Path, typer.Argument(metavar="BOARD", help="The folder of the board.", readable=False)
+]
 Database = Annotated[
     str,
     typer.Option(
