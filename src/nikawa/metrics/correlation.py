@@ -30,6 +30,8 @@ from nikawa.metrics.base import (
     ratio,
 )
 
+MAX_CODES_AT_ONCE = 40_000
+"""Counts of distinct answers worked on at once, in the processor's cache."""
 BLOCK_SIZE = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
 
@@ -126,25 +128,34 @@ def exchange_ranks(left: Items, right: Items) -> Exchange:
 
     def correlate(chosen: NDArray[Any], counts: NDArray[Any]) -> Floats:
         """Rho for each row of codes, from how often each code is in the row."""
-        ranks = np.take_along_axis(np.cumsum(counts, axis=1) - (counts - 1) / 2, chosen, axis=1)
-        flat = (ranks == ranks[:, :1]).all(axis=1)
-        deviation = ranks - ranks.mean(axis=1, keepdims=True)
-        largest = np.abs(deviation).max(axis=1, keepdims=True)
+        half = counts - 1.0
+        half *= 0.5
+        ranks = np.subtract(np.cumsum(counts, axis=1), half, out=half)
+        deviation = ranks.ravel()[chosen]
+        flat = (deviation == deviation[:, :1]).all(axis=1)
+        deviation -= deviation.mean(axis=1, keepdims=True)
+        largest = np.maximum(deviation.max(axis=1), -deviation.min(axis=1))[:, None]
         largest[flat] = 1
         length = np.linalg.norm(deviation / largest, axis=-1)[:, None]
         length[flat] = 1
-        rho: Floats = np.clip(np.vecdot(deviation / (largest * length), unit), -1, 1)
+        deviation /= largest * length
+        rho: Floats = np.clip(np.vecdot(deviation, unit), -1, 1)
         return np.where(flat, np.nan, np.round(rho) if n == 2 else rho)
 
     def values(exchanged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        rows = len(exchanged)
         if is_flat:
-            return np.full(rows, np.nan), np.full(rows, np.nan)
-        chosen = np.where(exchanged, other, own)
-        places = chosen + (np.arange(rows) * size)[:, None]
-        counts = np.bincount(places.ravel(), minlength=rows * size).reshape(rows, size)
-        rest = np.where(exchanged, own, other)
-        return correlate(chosen, counts), correlate(rest, every - counts)
+            return np.full(len(exchanged), np.nan), np.full(len(exchanged), np.nan)
+        rhos: tuple[list[Floats], list[Floats]] = ([], [])
+        step = max(1, MAX_CODES_AT_ONCE // size)
+        for start in range(0, len(exchanged), step):
+            block = exchanged[start : start + step]
+            first = (np.arange(len(block)) * size)[:, None]
+            chosen = np.where(block, other, own) + first
+            rest = np.where(block, own, other) + first
+            counts = np.bincount(chosen.ravel(), minlength=len(block) * size).reshape(-1, size)
+            rhos[0].append(correlate(chosen, counts))
+            rhos[1].append(correlate(rest, every - counts))
+        return np.concatenate(rhos[0]), np.concatenate(rhos[1])
 
     return values
 
