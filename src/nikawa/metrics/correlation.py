@@ -131,12 +131,18 @@ def exchange_ranks(left: Items, right: Items) -> Exchange:
         half = counts - 1.0
         half *= 0.5
         ranks = np.subtract(np.cumsum(counts, axis=1), half, out=half)
-        deviation = ranks.ravel()[chosen]
-        flat = (deviation == deviation[:, :1]).all(axis=1)
-        deviation -= deviation.mean(axis=1, keepdims=True)
-        largest = np.maximum(deviation.max(axis=1), -deviation.min(axis=1))[:, None]
+        occurs, rows = counts > 0, np.arange(len(counts))
+        lowest = counts[rows, occurs.argmax(axis=1)]
+        highest = counts[rows, size - 1 - occurs[:, ::-1].argmax(axis=1)]
+        flat = lowest == n
+        # the mean of ranks and their largest deviation from it are exact, so they need not be searched for
+        largest = (n - np.minimum(lowest, highest))[:, None] / 2
         largest[flat] = 1
-        length = np.linalg.norm(deviation / largest, axis=-1)[:, None]
+        deviation = ranks.ravel()[chosen]
+        deviation -= (n + 1) / 2
+        share = deviation / largest
+        share *= share
+        length = np.sqrt(np.add.reduce(share, axis=-1))[:, None]
         length[flat] = 1
         deviation /= largest * length
         rho: Floats = np.clip(np.vecdot(deviation, unit), -1, 1)
