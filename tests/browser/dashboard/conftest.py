@@ -115,8 +115,8 @@ def own(
     """Serve examples in a form."""
     running: list[Owned] = []
 
-    def begin(form: str, examples: list[Example], **options: Any) -> Owned:
-        table = {"title": "試しの作業", "form": form, "form_settings": options}
+    def begin(form: str, examples: list[Example], settings: Any = None, **options: Any) -> Owned:
+        table = {"title": "試しの作業", "form": form, "form_settings": options, **(settings or {})}
         project = create_project(tmp_path / form, msgspec.convert(table, Settings), examples)
         store = open_store("", project.folder, project.name)
         sync_items(project, store)

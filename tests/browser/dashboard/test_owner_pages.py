@@ -145,7 +145,10 @@ def test_the_gate_names_words_and_writers(own: Own, scheme: str) -> None:
 
 
 def test_a_project_that_nobody_answered_yet(own: Own) -> None:
-    page = own("choice", pairs(2), labels=list(LABELS)).log_in()
+    effort = {"effort": {"most": 5}}
+    page = own("choice", pairs(2), effort, labels=list(LABELS)).log_in()
+    saved = page.locator("#effort").inner_text()
+    assert "0 answers so far; 5 workers for every item would give 10" in saved
     assert (
         page.locator("#agreement")
         .inner_text()
