@@ -32,9 +32,14 @@ from nikawa.serve.login import SESSION_COOKIE, hash_token, set_person, start_ses
 
 LATIN = re.compile(r"[A-Za-z]{2,}")
 SLOT = re.compile(r"\{\w+\}")
-ALLOWED = {"JavaScript", "Ctrl", "Enter", "Esc", "English", "IT", "an", "the"}
-"""A product, keys of the keyboard, the name of a language, a topic of KLUE-TC, and the English articles that a guideline
-of translation explains."""
+ALLOWED = {"JavaScript", "Ctrl", "Enter", "Esc", "English", "IT", "an", "the"} | {
+    "UAS",
+    "LAS",
+    "MASI",
+    "Jaccard",
+}
+"""A product, keys of the keyboard, the name of a language, a topic of KLUE-TC, the English articles that a guideline
+of translation explains, and measures that have no other name."""
 TITLES = {"ja": "作業", "ko": "작업"}
 OLD_WORDS = {
     "ja": {
