@@ -358,7 +358,7 @@ SELECT = """([start, end]) => {
 """What the handles of a selection on a phone do, which touch events of a test do not make."""
 
 
-@pytest.mark.parametrize("name", ["reading-answers", "further-answers", "reading"])
+@pytest.mark.parametrize("name", ["further-answers", "reading"])
 def test_what_was_selected_stays_marked(name: str, serve: Callable[..., Served]) -> None:
     """The browser shows a selection until another place is touched; from then on the page does."""
     page = serve(name, items=1).worker(language="ja")
