@@ -15,7 +15,7 @@ from tests.browser.conftest import Listening
 from typer.testing import CliRunner
 
 import nikawa as nk
-from nikawa.board.accounts import make_token, set_account_state
+from nikawa.board.accounts import make_token, set_account_state, start_account_session
 from nikawa.board.app import create_app
 from nikawa.board.client import SubmitOptions, submit
 from nikawa.board.interface import OPERATIONS, openapi_document
@@ -221,6 +221,28 @@ def test_the_final_split_comes_first_once_it_has_results(make_sqlite_board: Make
 
 
 # Pages
+
+
+def test_my_systems_says_what_is_left_out_of_the_final_test(make_sqlite_board: MakeBoard) -> None:
+    under = make_sqlite_board(final=("final",), closes="2027-03-31T23:59:59+09:00")
+    programs = Programs(under)
+    for number, right in enumerate((150, 180)):
+        under.submit(under.answers(right, "test"), under.answers(90 + number, "final"))
+        under.score()
+
+    def count_words(words: str) -> int:
+        account = under.account("ann").id
+        cookie = under.store.write(start_account_session, account, under.now)
+        programs.client.cookies.set("nikawa_account", cookie)
+        return programs.client.get("/me").text.count(words)
+
+    assert count_words("shown after the closing date") == 2
+    under.now += 400 * 86_400
+    assert count_words("shown after the closing date") == 2  # its tick has not come
+    under.queue.tick()
+    under.score()
+    assert count_words("not scored on the final test") == 1
+    assert count_words("shown after the closing date") == 0
 
 
 def test_sign_up_says_what_is_wrong_and_keeps_what_was_typed(programs: Programs) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from nikawa.board.account_views import (
+    FilePart,
     describe_account,
     describe_board,
     describe_system,
@@ -110,7 +111,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-    from nikawa.board.interface import ScoreLine
+    from nikawa.board.interface import OwnSystem, ScoreLine, SubmissionState
     from nikawa.board.site import Site
     from nikawa.serve.database import Connection
 
@@ -478,6 +479,15 @@ class SubmitterRoutes:
             is_open = find_phase(board, now) != "closed"
             chosen = info.finals.get(task, "")
             finals.append({"task": task, "choices": choices, "chosen": chosen, "is_open": is_open})
+
+        def is_left_out(system: OwnSystem, submission: SubmissionState, part: FilePart) -> bool:
+            """Whether a final split is never scored: the board is closed, and another submission stands for the account."""
+            is_final = board.find_set(part.task, part.split).role == "final"
+            if not is_final or find_phase(board, now) != "closed":
+                return False
+            chosen = info.finals.get(part.task, submission.submission)
+            return system.state == "withdrawn" or chosen != submission.submission
+
         tokens = await self.site.read(list_tokens, account.id)
         fields = ("id", "label", "created", "last_used")
         seconds = board.settings.scoring.release_seconds
@@ -499,6 +509,7 @@ class SubmitterRoutes:
             remaining=info.remaining,
             limits=board.settings.submissions,
             finals=finals,
+            is_left_out=is_left_out,
             tokens=[dict(zip(fields, row, strict=True)) for row in tokens],
             phase=find_phase(board, now),
             phase_text=self._describe_phase(request),
