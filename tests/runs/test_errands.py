@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.desk import write_dataset
+from tests.models.encoder.conftest import save_tiny
 
 from nikawa.execute import ExecutorKind, executors
 from nikawa.execute.base import Work
@@ -123,6 +124,23 @@ def test_a_sweep_has_the_bytes_of_a_local_one(
     # for all seeds and settings
     assert len([size for size in node.fetched if size]) == 4
     assert not list((desk / "runs").glob("*/state"))
+
+
+@pytest.mark.slow
+def test_a_checkpoint_travels_by_content(
+    desk: Path, files: Files, nodes: Callable[..., tuple[RunReport, Node]]
+) -> None:
+    pytest.importorskip("transformers")
+    save_tiny(desk / "models" / "tiny", set("番目の犬が庭を走る。猫鳥traindevtest0123456789"))
+    settings = {"epochs": 1, "device": "cpu", "learning_rate": 0.001}
+    request = RunRequest(("mine",), ("encoder:models/tiny",), settings=settings)
+    here = run(request, RunOptions(out=Path("here"), workers=1, threads=1))
+    there, node = nodes(request, "runs", threads=1)
+    assert (there.done, there.problems) == (here.done, ())
+    assert files(desk / "runs") == files(desk / "here")
+    assert len(list(node.folder.glob("contents/*/tiny/config.json"))) == 1
+    (about,) = desk.glob("runs/*encoder*/about.json")
+    assert str(node.folder) not in about.read_text("utf-8")
 
 
 def test_a_registered_task_travels_like_a_custom_one(

@@ -26,6 +26,7 @@ from tests.cluster.counting import COUNTS_VARIABLE, count_runs
 from tests.cluster.desk import write_dataset
 from tests.cluster.nodes import TestCluster, start_cluster
 from tests.cluster.test_runs import read_results
+from tests.models.encoder.conftest import save_tiny
 
 import nikawa
 from nikawa.execute.ray_cluster import QUEUE_AHEAD
@@ -78,6 +79,24 @@ def kill_node(desk: Path, cluster: TestCluster, node: Any, runs: int) -> None:
     assert before.items() <= list_finished(out).items(), "a finished run was done again"
     assert read_results(out) == read_results(desk / "here"), "other bytes than on one machine"
     report_line(f"node killed after {len(before)} of {runs} runs: all done, same bytes")
+
+
+def send_checkpoint(desk: Path, cluster: TestCluster) -> None:
+    """An encoder by a relative path: each node fetches it once, and the bytes are those of one machine."""
+    save_tiny(desk / "models" / "tiny", set("番目の犬が庭を走る。猫鳥traindevtest0123456789"))
+    words = ["run", "--model", "encoder:models/tiny", "--tasks", "mine", "--seeds", "4"]
+    words += ["--set", "epochs=1", "--set", "device=cpu", "--threads", "1", "--json", "--out"]
+    where = ["--executor", "ray", "--address", cluster.address, "--gpus-per-run", "0"]
+    for place in (["encoder-here", "--workers", "1"], ["encoder-there", *where]):
+        command = [sys.executable, "-m", "nikawa", *words, *place]
+        subprocess.run(command, cwd=desk, check=True, stdout=subprocess.DEVNULL)
+    there = read_results(desk / "encoder-there")
+    assert there == read_results(desk / "encoder-here"), "other bytes than on one machine"
+    copies = [
+        len(list(node.glob("contents/*/tiny/config.json"))) for node in cluster.folder.iterdir()
+    ]
+    assert max(copies) == 1, copies
+    report_line(f"a checkpoint went to {sum(copies)} nodes, once to each: same bytes")
 
 
 def kill_driver(desk: Path, cluster: TestCluster, runs: int) -> None:
@@ -251,6 +270,7 @@ def main() -> None:
             cluster.add_node()
             cluster.cluster.wait_for_nodes()
             kill_driver(desk, cluster, options.runs)
+            send_checkpoint(desk, cluster)
             third = cluster.add_node()
             cluster.cluster.wait_for_nodes()
             count_work(desk, cluster, third, options.counted)
