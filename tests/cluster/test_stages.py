@@ -170,7 +170,7 @@ def test_a_bar_says_what_the_nodes_do(desk: Path, cluster: TestCluster) -> None:
         ):
             assert progress == []
             (desk / name).mkdir()
-            tag_dataset(desk / name / "out", place)
+            perturb_dataset(desk / name / "out", place)  # five chunks
     finally:
         work_listener.reset(before)
     assert {each.nodes for each in progress} == {2}
