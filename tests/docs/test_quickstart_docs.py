@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from tests.docs.page_blocks import Block, read_blocks, read_commands
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -37,33 +38,6 @@ VERSIONS = {
 }
 RUN_ELSEWHERE = ("python3 -m venv", "source ", "pip install ", "make ")
 """Commands of the installation: tests/docs/test_install_doc.py and the Makefile's tests check them."""
-
-
-class Block(NamedTuple):
-    """A fenced block: its language, the file it is saved as where the page names one, and its text."""
-
-    language: str
-    file: str
-    text: str
-
-
-def read_blocks(page: str) -> list[Block]:
-    pattern = r"^```(\w+)(?: (\S+))?\n(.*?)^```$"
-    return [Block(*match) for match in re.findall(pattern, page, re.DOTALL | re.MULTILINE)]
-
-
-def read_commands(block: Block) -> list[tuple[str, list[str]]]:
-    """The commands of a block, each with the lines of output that the page shows below it."""
-    text = re.sub(r" *\\\n *", " ", block.text)
-    if block.language == "sh":
-        return [(line, []) for line in text.splitlines() if line]
-    commands: list[tuple[str, list[str]]] = []
-    for line in text.splitlines():
-        if line.startswith("$ "):
-            commands.append((line[2:], []))
-        elif line.strip():
-            commands[-1][1].append(line)
-    return commands
 
 
 def check_output(shown: list[str], printed: str) -> None:
