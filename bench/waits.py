@@ -195,7 +195,7 @@ def read_pages() -> list[tuple[str, str, list[tuple[str, str]]]]:
                 files = []
             elif block.language in {"sh", "console"}:
                 for line, _ in read_commands(block):
-                    commands.append((path.name, line, files))
+                    commands.append((path.name, re.sub(r" +# .*", "", line), files))
                     files = []
     return commands
 

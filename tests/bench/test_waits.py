@@ -23,6 +23,7 @@ def test_commands_of_the_pages_are_found_with_their_files() -> None:
     assert score.verb == "score"
     skipped = [job.line for job in jobs if waits.SKIPPED.search(job.line)]
     assert any(" serve " in line for line in skipped)
+    assert "nikawa collect demo" in skipped  # it serves until it is stopped
     assert not any("data fetch" in job.line for job in jobs if job.line not in skipped)
 
 
