@@ -189,7 +189,7 @@ def read_pages() -> list[tuple[str, str, list[tuple[str, str]]]]:
         for number, block in enumerate(read_blocks(path.read_text("utf-8"))):
             if "." in block.file:
                 files.append((block.file, block.text))
-            elif block.language == "python":
+            elif block.language == "python" and "fetch" not in block.text:
                 files.append((f"block{number}.py", block.text))
                 commands.append((path.name, f"python block{number}.py", files))
                 files = []
