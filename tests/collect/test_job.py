@@ -8,6 +8,7 @@ import stat
 from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -604,6 +605,28 @@ def test_a_database_that_does_not_answer_leaves_no_project(tmp_path: Path) -> No
         create(tmp_path / "p", str(tmp_path / "e.jsonl"), how)
     assert "hush" not in str(problem.value)
     assert not (tmp_path / "p").exists()
+
+
+def test_a_database_without_the_project_is_refused_and_nothing_is_created(
+    tmp_path: Path, database: str, postgres: str
+) -> None:
+    """A server on an empty database would take answers that the owner never finds again."""
+    write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": "x"})])
+    folder, other = tmp_path / "p", "" if database else postgres
+    create(folder, str(tmp_path / "e.jsonl"), NewProject("choice", database=database))
+    for use in (
+        lambda: read_status(folder, other),
+        lambda: serve(folder, ServeOptions(port=0, database=other)),
+        lambda: create_links(folder, ["aki"], database=other),
+    ):
+        with pytest.raises(BadInput, match="NIKAWA_COLLECT_DATABASE"):
+            use()
+    assert (folder / "collect.db").exists() == (not database)
+    with psycopg.connect(postgres) as db:
+        sql = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
+        row = db.execute(sql, (f"nikawa_{open_project(folder).name}",)).fetchone()
+    assert (row is not None) == bool(database)
+    assert read_status(folder, database)["project"] == str(folder)
 
 
 def test_a_name_that_is_taken_and_one_with_blanks(tmp_path: Path) -> None:

@@ -190,6 +190,7 @@ def test_a_machine_whose_judgements_are_imported_fills_pages(tmp_path: Path) -> 
         Judgement(example="i0", worker=MACHINE, question="label", answer="neutral", kind="machine")
     ]
     write_records(tmp_path / "judged.jsonl", rows)
+    open_store("", project.folder, project.name).close()
     import_judgements(project.folder, tmp_path / "judged.jsonl", JudgementOptions())
     with open_store("", project.folder, project.name) as store:
         crowd = Crowd(project, store)

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import nikawa as nk
 from nikawa.cli.terminal.app import build
 from nikawa.collect.form import forms
+from nikawa.collect.items import open_synced
 from nikawa.collect.project import create_project
 from nikawa.collect.settings import Settings
 from nikawa.io.judgements import open_judgements, write_judgements
@@ -74,6 +75,8 @@ def test_a_text_that_a_model_writes(ask: Callable[..., Any], server: Any, tmp_pa
     server.brain = lambda asked: json.dumps({name: text}, ensure_ascii=False)
     report = ask(made.folder, copies=1)
     assert report.judgements == 1, report.without_answer
+    with open_synced(made.folder, is_new=True):
+        pass
     run("collect", "import", str(made.folder), str(tmp_path / "out" / "judgements.jsonl"))
     for file in ("back.jsonl", "back.csv"):
         run("collect", "export", str(made.folder), "--out", str(tmp_path / file))

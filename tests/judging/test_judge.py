@@ -16,7 +16,7 @@ import nikawa as nk
 from nikawa.aggregation.ranking import RankOptions, rank_compared
 from nikawa.cli.judge import describe_bias
 from nikawa.collect.form import forms
-from nikawa.collect.items import import_judgements
+from nikawa.collect.items import import_judgements, open_synced
 from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions
 from nikawa.io.records import write_records
@@ -56,6 +56,8 @@ def test_a_project_is_judged_imported_and_counted_apart(
     assert {row["wording"] for row in replies} == {1, 2}
     assert {row["temperature"] for row in replies} == {0.0, 0.5}
     assert (tmp_path / "out/judgements.jsonl").stat().st_mode & 0o077 == 0
+    with open_synced(project, is_new=True):
+        pass
     imported = import_judgements(project, tmp_path / "out/judgements.jsonl", JudgementOptions())
     assert imported.answers == 24
     with pytest.raises(BadInput, match="no person answered"):

@@ -41,9 +41,8 @@ from nikawa.board.records import (
     TrueComparison,
     TrueScore,
 )
-from nikawa.errors import BadInput
-from nikawa.serve.database import Connection, Database, Row, Sqlite, open_database
-from nikawa.serve.store import META, ServerStore
+from nikawa.serve.database import Connection, Database, Row, open_database
+from nikawa.serve.store import META, ServerStore, require_tables
 
 TABLES = (
     META
@@ -132,13 +131,7 @@ def open_existing_store(address: str, board: Board) -> BoardStore:
     would remove the files of all submissions.
     """
     database = _open_database(address, board)
-    if not database.has_table("meta"):
-        where = str(database)
-        if isinstance(database, Sqlite):
-            cure = "if the board uses PostgreSQL, set NIKAWA_BOARD_DATABASE; else restore the file from a backup"
-            raise BadInput("there is no database", file=where, cure=cure)
-        cure = "if the board uses SQLite, unset NIKAWA_BOARD_DATABASE; else check the address, or load a dump"
-        raise BadInput("the database does not contain this board", file=where, cure=cure)
+    require_tables(database, "board", "NIKAWA_BOARD_DATABASE")
     return BoardStore(database)
 
 

@@ -69,21 +69,26 @@ from nikawa.serve.audit import add_audit
 from nikawa.serve.database import Connection
 from nikawa.serve.login import hash_token
 from nikawa.serve.names import MAX_NAME_CHARS, fold_name
-from nikawa.serve.store import get_value, set_value
+from nikawa.serve.store import get_value, require_tables, set_value
 
 ITEMS_PER_CHUNK = 20_000
 
 
 @contextmanager
-def open_synced(folder: Path, database: str = "") -> Iterator[tuple[Project, Store]]:
+def open_synced(
+    folder: Path, database: str = "", *, is_new: bool = False
+) -> Iterator[tuple[Project, Store]]:
     """Open a project and its store, take in what its files gained, and close the store at the end.
 
     `database` is a PostgreSQL address; empty, the data is a SQLite file in the folder. A database that is damaged, or
-    that cannot be used now, is bad input.
+    that cannot be used now, is bad input; so is one without the project, unless the project `is_new`: answers would
+    go to an empty database while the others wait elsewhere.
     """
     project = open_project(folder)
     where = project_database(database, folder, project.name)
     try:
+        if not is_new:
+            require_tables(where, "project", "NIKAWA_COLLECT_DATABASE")
         with Store(where) as store:
             sync_items(project, store)
             yield project, store

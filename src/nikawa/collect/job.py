@@ -121,7 +121,7 @@ def create(folder: Path, examples: str, new: NewProject, *, data: Path | None = 
     project = create_project(folder, settings, sources, authors, shared_key, guidelines)
     password = secrets.token_urlsafe(12)
     try:
-        with open_synced(folder, new.database) as (_, store):
+        with open_synced(folder, new.database, is_new=True) as (_, store):
             store.write(set_person, OWNER, "owner", hash_password(password), time.time())
             items = store.read(count_items, "main")
     except BaseException:
@@ -188,7 +188,9 @@ def create_demo(folder: Path) -> NewReport:
         known = [replace(example, gold={"label": example.gold["label"]}) for example in examples]
         with private_files():
             write_records(project.folder / KINDS[kind], known, overwrite=True)
-    password = set_password(folder, OWNER, "owner")
+    password = secrets.token_urlsafe(12)
+    with open_synced(folder, is_new=True) as (_, store):
+        store.write(set_person, OWNER, "owner", hash_password(password), time.time())
     return NewReport(
         str(folder), settings.form, len(test), assign.workers_per_item, OWNER, password, "ja"
     )

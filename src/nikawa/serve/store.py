@@ -80,6 +80,21 @@ class ServerStore(DatabaseWriter):
         return self
 
 
+def require_tables(database: Database, what: str, variable: str) -> None:
+    """Refuse a database without the tables of what exists already: a command would take an empty database for it.
+
+    `what` names it, such as "board"; `variable` is the environment variable with the address. Nothing is created.
+    """
+    if any(map(database.has_table, ("meta", "people"))):  # with one of them, it is damaged
+        return
+    where = str(database)
+    if isinstance(database, Sqlite):
+        cure = f"if the {what} uses PostgreSQL, set {variable}; else restore the file from a backup"
+        raise BadInput("there is no database", file=where, cure=cure)
+    cure = f"if the {what} uses SQLite, unset {variable}; else check the address, or load a dump"
+    raise BadInput(f"the database does not contain this {what}", file=where, cure=cure)
+
+
 def _version(db: Connection) -> str | None:
     return get_value(db, "version") if db.has_table("meta") else None
 
