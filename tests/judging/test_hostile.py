@@ -63,6 +63,25 @@ def test_a_reply_that_is_no_answer(
     assert "without an answer" in printed
 
 
+def test_half_a_character_and_an_endless_count(
+    ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    """An escape can name half of a surrogate pair, and a server any number: neither ends the job."""
+    form = forms()["reading-answers"]
+    assert form.sample is not None
+    example = Example(id="c1", inputs=dict(form.sample.inputs))
+    settings = {"title": "t", "form": form.name, "form_settings": dict(form.sample.settings)}
+    made = create_project(tmp_path / "reading", msgspec.convert(settings, Settings), [example])
+    (name,) = form.questions[:1]
+    server.brain = lambda asked: f'{{"{name}": "\\ud800"}}'
+    server.shape = lambda reply: {**reply, "usage": {"prompt_tokens": 10**30}}
+    report = ask(made.folder, copies=1)
+    assert report.judgements == 0
+    assert report.without_answer == {"broke a rule": 1}
+    assert len(server.asked) == 3
+    assert 0 < report.tokens_in < 10**6
+
+
 def test_a_text_that_a_model_writes(ask: Callable[..., Any], server: Any, tmp_path: Path) -> None:
     """A form in which workers write takes almost any text: it goes through every format as it is."""
     form = forms()["translation"]

@@ -19,6 +19,7 @@ from nikawa.collect.form import forms
 from nikawa.collect.items import import_judgements, open_synced
 from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions
+from nikawa.io.locks import lock_folder
 from nikawa.io.records import write_records
 from nikawa.judging.interview import ClosedField, CopyPlan, Interview, place_quotes
 from nikawa.judging.position import ShownAnswer, measure_position_bias
@@ -363,6 +364,57 @@ def test_quotes_become_spans() -> None:
 )
 def test_what_is_remote(address: str, here: bool) -> None:
     assert is_loopback(address) is here
+
+
+def test_an_address_of_this_machine_is_reached_without_a_proxy(
+    project: Path, ask: Callable[..., Any], server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items with personal data are sent there because they stay here; a proxy would take them elsewhere."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nothing listens there
+    server.brain = choose("矛盾")
+    assert ask(project, copies=1, settings={"retries": 0}).judgements == 12
+
+
+def test_two_processes_do_not_judge_into_one_folder(
+    project: Path, ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    server.brain = choose("矛盾")
+    busy = BadInput("busy")
+    with (
+        lock_folder(tmp_path / "out", busy=busy, misplaced=busy),
+        pytest.raises(BadInput, match="another process judges"),
+    ):
+        ask(project)
+    assert not server.asked
+    (tmp_path / "out").mkdir(exist_ok=True)
+    (tmp_path / "out/.request.json.x.part").touch()  # the start was killed
+    assert ask(project, copies=1).judgements == 12
+
+
+def test_an_option_is_chosen_by_what_was_shown_alone() -> None:
+    """A number is no place that the model has not seen, and no key is the name of another option."""
+    form = forms()["multiple-choice"]
+    assert form.sample is not None
+    example = Example(id="c", inputs=dict(form.sample.inputs))
+    options = form.parse_options(dict(form.sample.settings))
+    task = JudgingTask("t", form, options, "en", "", (example,))
+    interview = Interview(task, example, COPY)
+    for number in (0, 1, 2.0):
+        reading = interview.read(json.dumps({"choice": number}))
+        assert reading.answer is None
+        assert "not in the list" in reading.correction
+    assert interview.read('{"choice": "B"}').answer is not None
+
+    form = forms()["choice"]
+    options = form.parse_options({"labels": ["C", "B", "A"], "shows": ["text"]})
+    example = Example(id="c", inputs={"text": "x"})
+    task = JudgingTask("t", form, options, "en", "", (example,))
+    for number in range(1, 5):
+        interview = Interview(task, example, dataclasses.replace(COPY, number=number))
+        assert interview.read('{"label": "A"}').answer == {"label": "A"}
+        key = key_of(interview.question, "B")
+        assert interview.read(json.dumps({"label": key})).answer == {"label": "B"}
 
 
 def test_position_bias_is_seen_where_it_is_and_not_where_it_is_not() -> None:

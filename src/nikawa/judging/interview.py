@@ -6,7 +6,7 @@ of the form's sample. The form itself checks every answer, and its own messages 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
@@ -85,6 +85,10 @@ class ClosedField:
             same = [place for place, name in enumerate(names) if name.casefold() == text.casefold()]
             if len(same) == 1:
                 return self.values[same[0]]
+        if not (isinstance(value, str) or self.offer.is_ordered):
+            raise ReplyFault(
+                "not_offered", text
+            )  # the form would take it for a place it did not show
         return value
 
 
@@ -246,13 +250,13 @@ class Interview:
             keys = [f"{offer.values[place]:g}" for place in places]
         else:
             draw.shuffle(places)
-            letters = len(places) <= len(ascii_uppercase)
-            keys = [ascii_uppercase[i] if letters else str(i + 1) for i in range(len(places))]
+            keys = []
         words = [self._name_value(offer, place) for place in places]
         for number, word in enumerate(words):
             if word and words.count(word) > 1 and not offer.words:  # two labels with one name
                 words[number] = f"{word} ({offer.values[places[number]]})"
         values = tuple(offer.values[place] for place in places)
+        keys = keys or _choose_keys(words)
         return ClosedField(question, values, tuple(keys), tuple(words), offer)
 
     def _name_value(self, offer: Offer, place: int) -> str:
@@ -513,6 +517,21 @@ class Interview:
             {"role": "assistant", "content": text or BLANK},
             {"role": "user", "content": told},
         ]
+
+
+def _choose_keys(words: Sequence[str]) -> list[str]:
+    """A key for each option: letters or numbers, whichever are not themselves among the options.
+
+    >>> _choose_keys(["yes", "no"]), _choose_keys(["B", "A"]), _choose_keys(["2", "A"])
+    (['A', 'B'], ['1', '2'], ['#1', '#2'])
+    """
+    taken = {word.casefold() for word in words}
+    numbers = [str(number) for number in range(1, len(words) + 1)]
+    letters = list(ascii_uppercase[: len(words)]) if len(words) <= len(ascii_uppercase) else []
+    for keys in (letters, numbers):
+        if keys and taken.isdisjoint(key.casefold() for key in keys):
+            return keys
+    return [f"#{number}" for number in numbers]
 
 
 def _clip(value: Any) -> str:

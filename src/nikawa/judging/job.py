@@ -19,8 +19,9 @@ import msgspec
 
 from nikawa.cleaning.personal import find_personal_data
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write, private_files
+from nikawa.io.atomic import PART, atomic_write, private_files
 from nikawa.io.json import encode_json
+from nikawa.io.locks import lock_folder
 from nikawa.judging.interview import WORDINGS, ClosedField, CopyPlan, Interview
 from nikawa.judging.models import Machine, Outcome, Try, open_machine
 from nikawa.judging.position import PositionBias, ShownAnswer, measure_all
@@ -160,7 +161,11 @@ def judge(tasks: str, model: str, out: Path, options: JudgeOptions | None = None
     settings = dict(options.settings)
     if options.max_cost is not None:
         settings["budget"] = options.max_cost
-    with private_files():
+    busy = BadInput(
+        "another process judges into this folder", file=out, cure="wait for it, or stop it"
+    )
+    misplaced = BadInput("is not a folder", file=out, cure="choose another folder for --out")
+    with private_files(), lock_folder(out, busy=busy, misplaced=misplaced):
         is_new = _check_folder(out, task, model, options)
         machine = open_machine(model, settings, out / CACHE, options.seed, options.progress)
         if is_new:
@@ -338,14 +343,13 @@ def _check_folder(out: Path, task: JudgingTask, model: str, options: JudgeOption
             what = "holds the answers of another job: other items, model, copies, seed or settings"
             raise BadInput(what, file=out, cure="choose another folder for --out")
         return False
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if any(one.suffix != PART for one in out.iterdir()):  # a killed start leaves a temporary
         raise BadInput("already exists", file=out, cure="choose another folder for --out")
     return True
 
 
 def _begin_folder(out: Path, task: JudgingTask, model: str, options: JudgeOptions) -> None:
     """Begin the folder of a job with what defines it."""
-    out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
     with atomic_write(out / REQUEST) as stream:
         stream.write(encode_json(_describe_request(task, model, options)) + b"\n")

@@ -121,10 +121,23 @@ def scan_json(text: str, kind: type | tuple[type, ...] = dict) -> Iterator[tuple
             place += 1
             continue
         if isinstance(value, kind):
-            yield value, place, end
+            yield (_replace_surrogates(value) if "\\u" in text else value), place, end
             place = end
         else:
             place += 1
+
+
+def _replace_surrogates(value: Any) -> Any:
+    """A value of JSON without halves of surrogate pairs, which an escape can name and no file can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [_replace_surrogates(part) for part in value]
+    if isinstance(value, dict):
+        return {
+            _replace_surrogates(name): _replace_surrogates(part) for name, part in value.items()
+        }
+    return value
 
 
 def find_json(text: str, kind: type | tuple[type, ...] = dict) -> Any:

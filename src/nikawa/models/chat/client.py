@@ -23,7 +23,7 @@ import msgspec
 from nikawa.errors import BadInput, clip, missing_extra
 from nikawa.models.chat.journal import Reply
 from nikawa.models.chat.responses import MAX_SERVER_WORDS_CHARS, RequestProblem, read_reply
-from nikawa.models.chat.settings import ChatSettings
+from nikawa.models.chat.settings import ChatSettings, is_loopback
 from nikawa.models.secrets import MIN_SECRET_CHARS, find_secrets
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MAX_RESPONSE_BYTES = 32 * 2**20
 """Maximum bytes of a response; a longer one is not an answer."""
+PROXIED = ("http://", "https://", "all://")
+"""Kinds of address for which the environment may name a proxy."""
 MIN_PAUSE, MAX_PAUSE = 0.001, 60.0
 """Seconds between two tries, where the server does not ask for more."""
 HTTP_LOGGERS = (
@@ -171,13 +173,15 @@ class ConcurrencyLimit:
 def open_http(settings: ChatSettings) -> httpx.AsyncClient:
     """The connections of a run.
 
-    Redirects are not followed, so that the key stays with the server it is for.
+    Redirects are not followed, so that the key stays with the server it is for. An address of this machine is reached
+    without the proxy of the environment: personal data may be sent there because it stays here.
     """
     try:
         import httpx
     except ImportError:
         raise missing_extra("the package 'httpx'", "chat") from None
     count = settings.concurrency
+    direct = dict.fromkeys(PROXIED) if is_loopback(settings.base_url) else None
     try:
         # asyncio limits the whole time of a try, even if the server sends a byte now and then
         return httpx.AsyncClient(
@@ -185,6 +189,7 @@ def open_http(settings: ChatSettings) -> httpx.AsyncClient:
             timeout=None,  # noqa: S113
             limits=httpx.Limits(max_connections=count, max_keepalive_connections=count),
             follow_redirects=False,
+            mounts=direct,
         )
     except (httpx.InvalidURL, ValueError) as problem:
         what = f"base_url or the proxy is not usable: {problem}"

@@ -35,6 +35,8 @@ _LONG = re.compile(
 hosted services."""
 _LONG_STATUS = (400, 413, 422, 429, 500)
 _FILTER_CODES = ("content_filter", "content_policy_violation")
+MAX_COUNT = 2**40
+"""Tokens that a server may count for one request; a larger number is no count."""
 MAX_TAIL_TOKENS = 64
 """Tokens kept of an echoed prompt: more than the longest label has."""
 
@@ -125,7 +127,7 @@ def _to_text(value: Any) -> str:
 
 
 def _to_count(value: Any) -> int:
-    return value if type(value) is int and value >= 0 else 0
+    return value if type(value) is int and 0 <= value <= MAX_COUNT else 0
 
 
 def _is_finite(value: Any) -> bool:
