@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 from nikawa.aggregation.agree_job import agree
 from nikawa.aggregation.ranking import RankOptions, rank_compared, write_ranking
-from nikawa.aggregation.strengths import Comparisons, fit_strengths
+from nikawa.aggregation.strengths import Comparisons, can_ties_grow, fit_strengths
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
@@ -193,6 +193,44 @@ def test_groups_that_never_met_are_refused_and_perfect_records_reported(tmp_path
     assert "infinite" in report.remarks[0]
     assert report.things[0].high is not None
     assert report.things[0].high < 10
+
+
+@pytest.mark.parametrize("wins", [1, 5])
+def test_wins_and_ties_without_a_loss_give_no_infinite_score(wins: int, tmp_path: Path) -> None:
+    answers, items = write_pairs(tmp_path, [("甲", "乙", "a")] * wins + [("乙", "甲", "tie")])
+    report = rank_compared(answers, options=RankOptions(examples=items))
+    first = report.things[0]
+    assert first.thing == "甲"
+    assert first.low is not None
+    assert first.high is not None
+    assert first.low < first.score < first.high
+    assert first.score < 3
+    assert first.last_place == 2
+    assert "infinite" in report.remarks[0]
+
+
+def test_answers_that_are_all_ties_are_refused(tmp_path: Path) -> None:
+    answers, items = write_pairs(tmp_path, [("甲", "乙", "tie"), ("乙", "丙", "tie")])
+    with pytest.raises(BadInput, match="all 2 answers are ties"):
+        rank_compared(answers, options=RankOptions(examples=items))
+
+
+def test_growing_ties_are_found_as_a_linear_program_finds_them() -> None:
+    found = set()
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        members = np.array([draw.choice(4, 2, replace=False) for _ in range(5)])
+        given = Comparisons(4, members, np.arange(5), draw.choice([0, 0, -1], 5))
+        rows, limits = [], []
+        for (one, other), best in zip(members, given.best, strict=True):
+            row = np.zeros(4)
+            row[one], row[other] = 1, -1
+            rows += [-row] if best == 0 else [row, -row]
+            limits += [-1] if best == 0 else [1, 1]
+        program = linprog(np.zeros(4), A_ub=rows, b_ub=limits, bounds=(None, None))
+        assert can_ties_grow(given) == program.success
+        found.add(program.success)
+    assert found == {True, False}
 
 
 @pytest.mark.parametrize(

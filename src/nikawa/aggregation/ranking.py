@@ -343,12 +343,16 @@ def fit_scores(read: ReadComparisons, wins: tuple[Ints, Ints], file: Path | None
         raise BadInput(
             what, file=file, cure="compare things across the groups, or rank each group on its own"
         )
+    if (read.comparisons.best == NO_PLACE).all():
+        what = f"all {len(read.comparisons.item):,} answers are ties, which put nothing in an order"
+        cure = "no score can be fitted: all things are equal as far as these answers show"
+        raise BadInput(what, file=file, cure=cure)
     fitted = fit_strengths(read.comparisons)
     low, high = fitted.intervals()
     remarks: tuple[str, ...] = ()
     if fitted.is_held:
         remarks = (
-            "some things won or lost every comparison with the others, so their scores would be infinite: each thing got half a"
+            "some things won or lost every comparison with the others (ties apart), so their scores would be infinite: each thing got half a"
             " win and half a loss against a thing of average strength",
         )
     return Scored(

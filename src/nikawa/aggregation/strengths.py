@@ -18,9 +18,11 @@ sandwich :math:`H^{-1} (\sum_c g_c g_c^T) H^{-1} C / (C - 1)` over the C items, 
 sandwich alone is too small where there are few items). Intervals are :math:`\theta \pm 1.96` standard errors.
 
 A maximum exists only if, whichever way the things are split in two, each part won against the other (Ford 1957,
-https://doi.org/10.2307/2308513); a tie is a win for both. Across a split without comparisons nothing can be estimated:
-`find_groups` finds it. Across a split that one part won throughout, strengths would be infinite: then each thing gets half a
-win and half a loss against a thing of strength 0.
+https://doi.org/10.2307/2308513); a tie is a win for both. With ties, :math:`\nu` can grow together with the strengths: there is
+no maximum either if strengths exist in which every win has a gap of 1 at least, and every tie one of 1 at most (A won, A and B
+tied, and B never won). Across a split without comparisons nothing can be estimated: `find_groups` finds it. Where strengths
+would be infinite, each thing gets half a win and half a loss against a thing of strength 0. If all answers are ties, only
+:math:`\nu` would be infinite, and nothing can be fitted.
 """
 
 from __future__ import annotations
@@ -164,6 +166,41 @@ def has_maximum(things: int, wins: tuple[Ints, Ints]) -> bool:
     return True
 
 
+def can_ties_grow(comparisons: Comparisons) -> bool:
+    """Whether strengths exist in which every win has a gap of 1 at least, and every tie one of 1 at most.
+
+    These are constraints on differences: they can be met unless a cycle of steps, -1 for a win and 1 for a tie, is negative
+    (Bellman and Ford).
+
+    >>> [
+    ...     can_ties_grow(Comparisons(2, np.array([[0, 1]]), np.array([0, 0]), np.array(best)))
+    ...     for best in ([0, NO_PLACE], [0, 1])
+    ... ]
+    [True, False]
+    """
+    shown = comparisons.members[comparisons.item]
+    is_tie = comparisons.best == NO_PLACE
+    rows, best = np.flatnonzero(~is_tie), comparisons.best[~is_tie]
+    wins = np.column_stack([shown[rows, best], shown[rows, 1 - best]])
+    ties = shown[is_tie]
+    wins = np.unique(wins, axis=0)
+    steps = np.unique(np.concatenate([wins, ties, ties[:, ::-1]]), axis=0)
+    is_win = np.zeros((comparisons.things, comparisons.things), dtype=bool)
+    is_win[wins[:, 0], wins[:, 1]] = True
+    if (is_win & is_win.T).any():
+        return False
+    start, end = steps.T
+    cost = np.where(is_win[start, end], -1, 1)  # a pair with a win and a tie has both steps
+    level = np.zeros(comparisons.things, dtype=np.int64)
+    for _ in range(comparisons.things + 1):  # no path without a cycle is longer
+        new = level.copy()
+        np.minimum.at(new, end, level[start] + cost)
+        if (new == level).all():
+            return True
+        level = new
+    return False
+
+
 @dataclass(frozen=True)
 class _Slopes:
     """What one choice of each answer adds: by answer the logarithm of the likelihood, its gradient and the information.
@@ -196,9 +233,10 @@ def _choose(
 def fit_strengths(comparisons: Comparisons, *, hold: bool | None = None) -> Strengths:
     """The strengths of things that are one group; `hold` adds half a win and half a loss to each, by default where needed."""
     things, width = comparisons.things, comparisons.members.shape[1]
+    has_ties = comparisons.worst is None and bool((comparisons.best == NO_PLACE).any())
     if hold is None:
         hold = not has_maximum(things, comparisons.list_wins())
-    has_ties = comparisons.worst is None and bool((comparisons.best == NO_PLACE).any())
+        hold = hold or (has_ties and can_ties_grow(comparisons))
     # coordinates of an item: its places, then log ν; a place without a thing is a coordinate that is dropped
     places = np.where(comparisons.members >= 0, comparisons.members, things + 1)
     index = np.column_stack([places, np.full(len(places), things)])[comparisons.item]
