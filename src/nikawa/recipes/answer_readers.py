@@ -159,7 +159,8 @@ def read_typed_questions(answer: Any, question: Question, example: Example) -> l
         if given.get("type", kind) != kind:
             raise ValueError(f"a question of the type {given['type']!r} instead of {kind!r}")
         if type(given.get("start")) is int:
-            row["start"] = given["start"]
+            text = str(given["answer"])  # its blanks are cut off, so it starts later
+            row["start"] = given["start"] + len(text) - len(text.lstrip())
         made.append(row)
     return made
 

@@ -143,6 +143,26 @@ def test_questions_that_break_a_rule_are_dropped(start: Any, people: Any, tmp_pa
     }
 
 
+def test_an_answer_with_a_blank_stays_where_it_was_marked(
+    start: Any, people: Any, tmp_path: Path
+) -> None:
+    run: Run = start("klue-mrc", "articles", PASSAGES[:1], questions=1, unanswerable=0, **SETTINGS)
+    run()
+    out = tmp_path / "out"
+
+    def mark_the_second(item: Example) -> list[Any]:
+        start = item.inputs["context"].index(" 등대지기")
+        row = {"type": item.inputs["types"][0], "question": "누구인가?"}
+        return [[{**row, "answer": " 등대", "start": start}]]
+
+    people(out, "written", mark_the_second)
+    run()
+    (question,) = read_examples(out / "build" / "asked" / "asked.jsonl")
+    start_of_word = question.inputs["context"].index("등대지기")
+    assert question.meta["written"] == {"text": "등대", "start": start_of_word}
+    assert question.inputs["context"].index("등대") < start_of_word
+
+
 def test_a_decision_replaces_the_checkers(start: Any, people: Any, tmp_path: Path) -> None:
     run: Run = start("klue-mrc", "articles", PASSAGES[:6], **{**SETTINGS, "passages": 6})
     run()
