@@ -22,6 +22,7 @@ from nikawa.aggregation.decisions import (
     describe_decisions,
 )
 from nikawa.aggregation.effort_record import read_effort
+from nikawa.aggregation.gold_fit import check_gold_fits
 from nikawa.aggregation.judgements import (
     JudgementCopy,
     JudgementSource,
@@ -159,6 +160,8 @@ def aggregate(
                 machines = MachineInput.join(table, list_machines(source, rule), use)
             made = apply_rule(table, rule, ties, machines)
         verdicts[question] = apply_decisions(made, book, questions[question])
+        if examples is not None:
+            check_gold_fits(verdicts[question], examples, book, questions[question], source.file)
     if copy is not None:
         decided_rows = [decision.to_judgement() for decision in book]
         copy.remarks = [*source.machines, *decided_rows, *source.reports]

@@ -20,7 +20,7 @@ from nikawa.aggregation.decisions import DecisionBook
 from nikawa.aggregation.effort_record import EffortRecord
 from nikawa.aggregation.judgements import JudgementCopy
 from nikawa.aggregation.machine_votes import describe_answers
-from nikawa.aggregation.sheets import TIE_COLUMNS, write_sheet
+from nikawa.aggregation.sheets import TIE_COLUMNS, name_input_column, write_sheet
 from nikawa.aggregation.spans import (
     Marks,
     answers_by_item,
@@ -648,7 +648,8 @@ def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:
     for *_, example in ties:
         if example is not None:
             inputs |= dict.fromkeys(example.inputs)
-    rows: list[Sequence[Any]] = [(*TIE_COLUMNS, *inputs)]
+    columns = [name_input_column(name, inputs) for name in inputs]
+    rows: list[Sequence[Any]] = [(*TIE_COLUMNS, *columns)]
     for item, question, votes, example in ties:
         known = {} if example is None else example.inputs
         texts = [known.get(name, "") for name in inputs]

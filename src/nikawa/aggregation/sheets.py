@@ -33,8 +33,22 @@ from nikawa.io.tsv import check_header
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TIE_COLUMNS = ("example", "question", "votes", "answer")
 """Columns of the sheet of ties; `answer` is for a person to fill in, the inputs follow."""
+READ_COLUMNS = (*TIE_COLUMNS, "person", "reason", "at", "decides", "earlier")
+"""Columns of a sheet of decisions that are read."""
 MAX_ITEMS_SUGGESTED = 1000
 """Items a suggestion is looked for among."""
+
+
+def name_input_column(name: str, inputs: Iterable[str]) -> str:
+    """The column of an input; one that is called like a column of the sheet itself gets another name.
+
+    >>> name_input_column("context", ()), name_input_column("question", ())
+    ('context', 'input question')
+    """
+    column, others = name.strip() or "input", {one for one in inputs if one != name}
+    while column in READ_COLUMNS or column in others:
+        column = f"input {column}"
+    return column
 
 
 def write_sheet(path: Path, rows: Iterable[Sequence[Any]]) -> None:
