@@ -167,3 +167,66 @@ def test_agree_says_nothing_of_files_without(tmp_path: Path) -> None:
     assert result.prelabels is None
     assert b"prelabel" not in msgspec.json.encode(result.report)
     assert b"prelabel" not in path.read_bytes()
+
+
+def test_machines_are_not_compared_with_answers_that_they_filled_in(tmp_path: Path) -> None:
+    """Persons who take over what they see agree with the machine: that says nothing of what the machine is worth."""
+    rows = simulate(150, follow=1.0)
+    seen = {row.example: row.prelabel.answer for row in rows if row.prelabel is not None}
+    rows += [
+        Judgement(example=item, worker="model:m", question="label", answer=answer, kind="machine")
+        for item, answer in seen.items()
+    ]
+    filled = sum(row.prelabel is not None and row.prelabel.shown for row in rows)
+    path, unseen, always = (tmp_path / name for name in ("some.jsonl", "none.jsonl", "all.jsonl"))
+    write_records(path, rows)
+    free = [row for row in rows if row.prelabel is None or not row.prelabel.shown]
+    write_records(unseen, free)
+    some, none = (
+        agree(str(file), options=AgreeOptions(resamples=100)).machines for file in (path, unseen)
+    )
+    assert some is not None
+    assert none is not None
+    assert some.filled_in == filled
+    assert none.filled_in is msgspec.UNSET
+    assert [(one.who, one.value) for one in some.agreement] == [
+        (one.who, one.value) for one in none.agreement
+    ]
+    assert some.tests == none.tests
+    said = f"{filled} answers of persons that came filled in with a machine's answer are left out"
+    assert said in some.verdict
+    verdict = aggregate(str(path)).report.machine_verdict
+    assert isinstance(verdict, str)
+    assert said in verdict
+    shown = [
+        msgspec.structs.replace(row, prelabel=msgspec.structs.replace(row.prelabel, shown=True))
+        if row.prelabel is not None
+        else row
+        for row in rows
+    ]
+    write_records(always, shown)
+    result = agree(str(always), options=AgreeOptions(resamples=100))
+    assert result.machines is None
+    assert "without the 600 that came filled in" in " ".join(result.report.remarks)
+
+
+def test_machines_that_share_no_item_with_two_persons_do_not_stop_agree(tmp_path: Path) -> None:
+    """The figures of persons are those without the machine, also while most items wait for a second person."""
+    path, plain = tmp_path / "judgements.jsonl", tmp_path / "plain.jsonl"
+    persons = [
+        Judgement(example=f"i{n}", worker=name, question="label", answer=LABELS[n % 3])
+        for n in range(12)
+        for name in ("aki", "ben")
+    ]
+    persons.append(Judgement(example="new", worker="aki", question="label", answer="a"))
+    machine = Judgement(
+        example="new", worker="model:m", question="label", answer="a", kind="machine"
+    )
+    write_records(path, [*persons, machine])
+    write_records(plain, persons)
+    both, alone = (
+        agree(str(file), options=AgreeOptions(resamples=50)).report for file in (path, plain)
+    )
+    assert both.measures == alone.measures
+    assert both.machines is msgspec.UNSET
+    assert any("machines are not compared" in remark for remark in both.remarks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,12 @@ from nikawa.aggregation.alternative import AlternativeOptions
 from nikawa.aggregation.alternative_plan import AlternativeGoal, AlternativePlan, plan_alternative
 from nikawa.aggregation.closeness import refuse_huge_numbers
 from nikawa.aggregation.judgements import JudgementSource, build_table, load_examples, open_source
-from nikawa.aggregation.machines import MachineReport, Mixed, compare_machines
+from nikawa.aggregation.machines import (
+    MachineReport,
+    Mixed,
+    NothingShared,
+    compare_machines,
+)
 from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, SummedMeasure
 from nikawa.aggregation.plan import Plan, PlanGoal, plan
 from nikawa.aggregation.preference_agreement import holds_preferences, preference_measures
@@ -240,6 +245,7 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
             distribution = dict(zip(names, times, strict=True))
         if counts.get("incomplete"):
             remarks = _explain_incomplete(table)
+    machines, why = report_machines(table, source, known, options)
     report = AgreeReport(
         judgements=spec,
         question=table.question,
@@ -256,9 +262,9 @@ def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = No
         seed=options.seed,
         notes=source.notes,
         slices=tuple(measure_slices(table, known or {}, options, lengths)),
-        remarks=remarks,
+        remarks=(*remarks, *why),
         arcs=tuple(measure_arcs(table, options)) if are_trees else msgspec.UNSET,
-        machines=report_machines(table, source, known, options),
+        machines=machines,
         prelabels=measure_prelabels(
             source.prelabelled, table.question, resamples=options.resamples, seed=options.seed
         )
@@ -272,25 +278,37 @@ def report_machines(
     source: JudgementSource,
     known: Mapping[str, Example] | None,
     options: AgreeOptions,
-) -> MachineReport | msgspec.UnsetType:
-    """Machines compared with the persons of the table; unset where no machine answers the question."""
-    mixed = mix_with_machines(table, source, options)
+) -> tuple[MachineReport | msgspec.UnsetType, tuple[str, ...]]:
+    """Machines compared with the persons of the table, or unset and why they are not; nothing where no machine answers."""
+    mixed = mix_with_machines(table, source, options, source.prelabelled)
     if mixed is None:
-        return msgspec.UNSET
-    with name_faulty_file(source.file):
-        return compare_machines(
-            mixed,
-            known,
-            by=options.by,
-            options=options.alternative,
-            workers_are=source.workers_are,
-            resamples=options.resamples,
-            seed=options.seed,
-        )
+        return msgspec.UNSET, ()
+    try:
+        with name_faulty_file(source.file):
+            report = compare_machines(
+                mixed,
+                known,
+                by=options.by,
+                options=options.alternative,
+                workers_are=source.workers_are,
+                resamples=options.resamples,
+                seed=options.seed,
+            )
+    except NothingShared as reason:  # the figures of persons are as without machines
+        return msgspec.UNSET, (f"machines are not compared: {reason.what}; {reason.cure}.",)
+    return report, ()
 
 
-def mix_with_machines(table: Table, source: JudgementSource, options: AgreeOptions) -> Mixed | None:
-    """Persons and machines in one table, once all judgements are read; None where no machine answers the question."""
+def mix_with_machines(
+    table: Table,
+    source: JudgementSource,
+    options: AgreeOptions,
+    prelabelled: Iterable[Judgement] = (),
+) -> Mixed | None:
+    """Persons and machines in one table, once all judgements are read; None where no machine answers the question.
+
+    Answers of `prelabelled` that came filled in are left out.
+    """
     rows = [
         row
         for row in source.machines
@@ -299,7 +317,7 @@ def mix_with_machines(table: Table, source: JudgementSource, options: AgreeOptio
     if not rows:
         return None
     with name_faulty_file(source.file):
-        mixed = Mixed.of(table, rows, options.level)
+        mixed = Mixed.of(table, rows, options.level, prelabelled=prelabelled)
     return mixed if mixed.is_machine.any() else None
 
 
@@ -309,7 +327,7 @@ def plan_test(
     """Plan the alternative annotator test from the judgements of a pilot: how many items and persons it needs."""
     source = open_source(spec, data, options.how)
     table = build_table(source, options.question)
-    mixed = mix_with_machines(table, source, options)
+    mixed = mix_with_machines(table, source, options, source.prelabelled)
     with name_faulty_file(source.file):
         return plan_alternative(table, mixed, goal, options.alternative, seed=options.seed)
 

@@ -225,14 +225,22 @@ def describe_machines(
     verdicts = []
     for table, rule in by_question.values():
         rows = list(list_machines(source, rule))
-        verdicts.append(judge_machines(table, rows, workers_are))
+        verdicts.append(judge_machines(table, rows, workers_are, source.prelabelled))
     return " ".join(filter(None, verdicts))
 
 
-def judge_machines(table: Table, machines: Iterable[Judgement], workers_are: str) -> str:
-    """The verdict for a card on the machines that answered the question of a table of persons; empty where none is possible."""
+def judge_machines(
+    table: Table,
+    machines: Iterable[Judgement],
+    workers_are: str,
+    prelabelled: Iterable[Judgement] = (),
+) -> str:
+    """The verdict for a card on the machines that answered the question of a table of persons; empty where none is possible.
+
+    Answers of `prelabelled` that came filled in with a machine's are left out.
+    """
     try:
-        mixed = Mixed.of(table, machines)
+        mixed = Mixed.of(table, machines, prelabelled=prelabelled)
         if not mixed.is_machine.any():
             return ""
         report = compare_machines(mixed, None, workers_are=workers_are)

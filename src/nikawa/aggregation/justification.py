@@ -52,6 +52,7 @@ def write_card_verdict(report: MachineReport, workers_are: str) -> str:
 
 def _list_sentences(report: MachineReport) -> Iterator[str]:
     yield from describe_agreement(report)
+    yield from describe_left_out(report)
     yield from describe_tests(report.tests)
 
 
@@ -87,6 +88,16 @@ def describe_agreement(report: MachineReport) -> Iterator[str]:
         yield (
             f"{items}, the {WORDS.get(report.unit, report.unit)} between {who} and a person was {_interval(both)}, between two "
             f"persons {_interval(persons)}: a difference of {_interval(gap)}."
+        )
+
+
+def describe_left_out(report: MachineReport) -> Iterator[str]:
+    """The answers of persons that are not compared."""
+    if report.filled_in:
+        noun = "answer" if report.filled_in == 1 else "answers"
+        yield (
+            f"{report.filled_in:,} {noun} of persons that came filled in with a machine's answer "
+            f"{'is' if report.filled_in == 1 else 'are'} left out: filling in pulls persons towards it."
         )
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -127,6 +128,8 @@ class MachineReport(ShownAsTables, Record, frozen=True, kw_only=True):
     """What closeness is: `equal answers`, `negative squared difference`, `span F1`, or another of `UNITS`."""
     verdict: str
     """One paragraph that a paper can quote."""
+    filled_in: int | msgspec.UnsetType = msgspec.UNSET
+    """Answers of persons that came filled in with a machine's, and are left out; unset where none did."""
     agreement: tuple[GroupAgreement, ...]
     slices: tuple[MachineSlice, ...]
     habits: tuple[Habit, ...]
@@ -148,11 +151,25 @@ class Mixed:
     """A flag per worker."""
     score: Score
     unanswered: int = 0
+    filled_in: int = 0
+    """Answers of persons that are left out, because a machine's answer was filled in before they answered."""
 
     @classmethod
-    def of(cls, persons: Table, machines: Iterable[Judgement], level: str | None = None) -> Mixed:
-        """Add the answers of machines to the same question to the table of persons."""
+    def of(
+        cls,
+        persons: Table,
+        machines: Iterable[Judgement],
+        level: str | None = None,
+        *,
+        prelabelled: Iterable[Judgement] = (),
+    ) -> Mixed:
+        """Add the answers of machines to the same question to the table of persons.
+
+        Those of `prelabelled` that came filled in are left out: they lean towards the machine that they would be compared with.
+        """
         known = set(persons.items)
+        everyone = len(persons)
+        persons = leave_out_filled(persons, prelabelled)
         rows: list[tuple[Any, str, Any]] = []
         unanswered = 0
         for judgement in freeze_answers(machines, persons.question):
@@ -175,7 +192,8 @@ class Mixed:
         answers += [answer for _, _, answer in rows]
         table = Table.from_columns(items, workers, answers, persons.question)
         is_machine = np.array([worker in names for worker in table.workers], dtype=bool)
-        return cls(table, is_machine, choose_score(table, level), unanswered)
+        filled_in = everyone - len(persons)
+        return cls(table, is_machine, choose_score(table, level), unanswered, filled_in)
 
     @cached_property
     def closeness(self) -> Closeness:
@@ -229,6 +247,20 @@ class Mixed:
         return np.nan_to_num(ratio(counts, counts.sum(axis=1, keepdims=True)))
 
 
+def leave_out_filled(persons: Table, prelabelled: Iterable[Judgement]) -> Table:
+    """The table without the answers whose page was filled in with a machine's answer."""
+    filled = {
+        (row.example, row.worker)
+        for row in prelabelled
+        if row.question == persons.question and row.prelabel is not None and row.prelabel.shown
+    }
+    if not filled:
+        return persons
+    places = zip(persons.item.tolist(), persons.worker.tolist(), strict=True)
+    names = ((persons.items[item], persons.workers[worker]) for item, worker in places)
+    return persons.select(np.array([name not in filled for name in names], dtype=bool))
+
+
 @dataclass(frozen=True, eq=False)
 class _Pairs:
     item: NDArray[np.int32]
@@ -238,6 +270,20 @@ class _Pairs:
     """The closeness of the two answers."""
     machines: NDArray[np.int8]
     """How many of the two are machines'."""
+
+
+class NothingShared(BadInput):
+    """No item has the answers of a machine and of two persons."""
+
+    def __init__(self, mixed: Mixed) -> None:
+        what = "no item has the answers of a machine and of two persons"
+        cure = "let at least two persons judge items that the machine judged"
+        if mixed.filled_in:
+            what += (
+                f" (without the {mixed.filled_in:,} that came filled in with a machine's answer)"
+            )
+            cure += ", without a pre-label"
+        super().__init__(what, cure=cure)
 
 
 # Agreement
@@ -601,8 +647,7 @@ def compare_machines(
     table = mixed.table
     names = tuple(str(table.workers[code]) for code in mixed.machine_codes)
     if not mixed.shared.any():
-        what = "no item has the answers of a machine and of two persons"
-        raise BadInput(what, cure="let at least two persons judge items that the machine judged")
+        raise NothingShared(mixed)
     remarks = []
     tests = []
     for code in mixed.machine_codes:
@@ -629,6 +674,7 @@ def compare_machines(
         unanswered=mixed.unanswered,
         unit=UNITS[mixed.score],
         verdict="",
+        filled_in=mixed.filled_in or msgspec.UNSET,
         agreement=tuple(measure_agreement(mixed, resamples, seed)),
         slices=tuple(compare_slices(mixed, slice_items(mixed, known, by), resamples, seed)),
         habits=tuple(find_habits(mixed)),

@@ -604,7 +604,7 @@ def judge_machines(question: Ask, judged: Sequence[Judgement], answers: Answers)
     if not votes:
         return ""
     table = Table.from_judgements(freeze_answers(votes))
-    return judge(table, theirs, "columns" if answers.columns else "persons")
+    return judge(table, theirs, "columns" if answers.columns else "persons", votes)
 
 
 def is_report(answer: Any, question: Ask) -> bool:
