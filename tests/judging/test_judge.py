@@ -441,6 +441,39 @@ def test_position_bias_is_seen_where_it_is_and_not_where_it_is_not() -> None:
     assert "first option" in describe_bias(biased)
 
 
+def test_copies_with_opposite_habits_do_not_hide_each_other(
+    ask: Callable[..., Any], server: Any, tmp_path: Path
+) -> None:
+    """A model that takes the first option under one instruction and the last under another: together they look fair."""
+    items = [Example(id=f"i{n}", inputs={"text": f"文章{n}"}) for n in range(40)]
+    path = tmp_path / "items.jsonl"
+    write_records(path, items)
+    systems: list[str] = []
+
+    def answer(asked: str) -> str:
+        system = server.asked[-1]["messages"][0]["content"]
+        if system not in systems:
+            systems.append(system)
+        return json.dumps({"label": "AB"[systems.index(system) % 2]})
+
+    server.brain = answer
+    report = ask(
+        path,
+        form="choice",
+        form_settings={"labels": ["x", "y"]},
+        language="ja",
+        settings={"concurrency": 1},  # so that the last request is the one to answer
+    )
+    (bias,) = report.position
+    assert bias.chosen == (40, 40)
+    assert (bias.p or 0) > 0.5
+    one, other = bias.copies
+    assert {one.chosen, other.chosen} == {(40, 0), (0, 40)}
+    assert max(one.p or 1, other.p or 1) < 0.01
+    assert describe_bias(one).startswith(f"{one.worker} alone, order of 'label': the first option")
+    assert [one.worker for one in report.copies] == [one.worker, other.worker]
+
+
 def test_bad_requests_are_one_line(project: Path, ask: Callable[..., Any], tmp_path: Path) -> None:
     from nikawa.judging.job import JudgeOptions, judge
 

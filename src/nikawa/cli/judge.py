@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from nikawa.judging.position import PositionBias
 
 PANEL = "Build"
+NOTED_P = 0.05
+"""Copies with a lower p-value are printed."""
 EXAMPLE = "Example: nikawa judge my-project --model chat:NAME --base-url http://127.0.0.1:8000/v1 --out judged"
 
 
@@ -127,6 +129,9 @@ def judge(
         echo(f"all copies give the same answer on {report.same_answer:.1%} of the items")
     for bias in report.position:
         echo(describe_bias(bias))
+        for copy in bias.copies:
+            if copy.p is not None and copy.p < NOTED_P:
+                echo(describe_bias(copy))
     cost = f", cost {report.cost:g}" if report.cost else ""
     echo(f"{report.tokens_in:,} tokens in, {report.tokens_out:,} out{cost}")
     echo(f"{report.judgements:,} judgements written to {report.out}")
@@ -134,13 +139,14 @@ def judge(
 
 def describe_bias(bias: PositionBias) -> str:
     """One line about the order of the options."""
+    who = f"{bias.worker} alone, " if bias.worker else ""
     interval = "" if bias.low is None else f" (95% interval {bias.low:.2f} to {bias.high:.2f})"
     if bias.difference is not None:
         return (
-            f"order of {bias.question!r}: shown upwards, answers are {bias.difference:+.2f} higher"
+            f"{who}order of {bias.question!r}: shown upwards, answers are {bias.difference:+.2f} higher"
             f"{interval}, p = {bias.p:.4f}"
         )
     return (
-        f"order of {bias.question!r}: the first option is chosen {bias.first:.2f} times as often as by chance"
+        f"{who}order of {bias.question!r}: the first option is chosen {bias.first:.2f} times as often as by chance"
         f"{interval}, chi-square {bias.chi_square:.1f}, p = {bias.p:.4f}"
     )

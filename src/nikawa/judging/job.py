@@ -280,7 +280,7 @@ def make_report(
         copies=tuple(by_copy),
         without_answer=dict(reasons.most_common()),
         same_answer=None if task.form.writes else measure_sameness(rows, len(copies)),
-        position=measure_all(collect_shown(rows), seed),
+        position=measure_all(collect_shown(rows, machine.name), seed),
         personal=tuple(personal),
         tokens_in=sum(one.tokens_in for one in tries),
         tokens_out=sum(one.tokens_out for one in tries),
@@ -304,7 +304,9 @@ def measure_sameness(rows: Sequence[tuple[Interview, Outcome]], copies: int) -> 
     return sum(len(set(bodies)) == 1 for bodies in complete) / len(complete)
 
 
-def collect_shown(rows: Sequence[tuple[Interview, Outcome]]) -> dict[str, list[ShownAnswer]]:
+def collect_shown(
+    rows: Sequence[tuple[Interview, Outcome]], model: str = ""
+) -> dict[str, list[ShownAnswer]]:
     """The answers to closed questions, with the order of the options; of a ranking, the first choice."""
     shown: dict[str, list[ShownAnswer]] = {}
     for one, outcome in rows:
@@ -321,6 +323,7 @@ def collect_shown(rows: Sequence[tuple[Interview, Outcome]]) -> dict[str, list[S
                 order,
                 chosen[0] if part.offer.is_ranking else chosen,
                 part.offer.is_ordered,
+                name_worker(model, one.copy),
             )
             shown.setdefault(part.question, []).append(answer)
     return shown

@@ -6,6 +6,8 @@ Each option's place is drawn for every item and copy, so without a bias the plac
 draw that was really made, whatever the answers depend on otherwise. Shares have 95% intervals by resampling items, which
 keeps the copies of an item together.
 
+Copies with opposite habits hide each other, as each reads another instruction: so each copy is tested alone too.
+
 Of a scale, shown upwards or downwards, the difference of the mean answers in both directions is tested by drawing the
 directions again.
 """
@@ -17,8 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from nikawa.records import Record
+from nikawa.stats.resample import correct_holm
 
 ROUNDS = 2000
 """Draws of the null distribution and resamples of an interval."""
@@ -37,6 +41,8 @@ class ShownAnswer:
     chosen: Any
     is_ordered: bool = False
     """Whether the options are a scale."""
+    worker: str = ""
+    """The copy that answered."""
 
 
 class PositionBias(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,6 +63,10 @@ class PositionBias(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Of a scale: the mean answer when it is shown upwards less that when it is shown downwards."""
     chi_square: float | None = None
     p: float | None = None
+    worker: str = ""
+    """The copy whose answers these are; empty: all copies."""
+    copies: tuple[PositionBias, ...] = ()
+    """The same of each copy alone, where there are several; `p` is corrected by Holm."""
 
 
 def measure_position_bias(
@@ -157,5 +167,25 @@ def measure_all(
     answers: Mapping[str, Sequence[ShownAnswer]], seed: int = 0
 ) -> tuple[PositionBias, ...]:
     """The bias of each question that has one."""
-    measured = (measure_position_bias(name, rows, seed) for name, rows in answers.items())
-    return tuple(bias for bias in measured if bias is not None)
+    measured = ((rows, measure_position_bias(name, rows, seed)) for name, rows in answers.items())
+    return tuple(
+        replace(bias, copies=tuple(measure_copies(bias.question, rows, seed)))
+        for rows, bias in measured
+        if bias is not None
+    )
+
+
+def measure_copies(
+    question: str, answers: Sequence[ShownAnswer], seed: int = 0
+) -> Iterator[PositionBias]:
+    """The bias of each copy alone; nothing of a single one."""
+    own: dict[str, list[ShownAnswer]] = {}
+    for answer in answers:
+        own.setdefault(answer.worker, []).append(answer)
+    if len(own) < 2:
+        return
+    measured = {name: measure_position_bias(question, own[name], seed) for name in sorted(own)}
+    found = {name: bias for name, bias in measured.items() if bias is not None}
+    corrected = correct_holm([bias.p if bias.p is not None else 1.0 for bias in found.values()])
+    for (name, bias), p in zip(found.items(), corrected, strict=True):
+        yield replace(bias, worker=name, p=float(p))
