@@ -51,3 +51,27 @@ def test_a_folder_of_a_node_that_cannot_be_made_is_named(
     monkeypatch.setenv("NIKAWA_NODE_DIR", str(tmp_path / "file" / "node"))
     with pytest.raises(BadInput, match="cannot write there: Not a directory; make room, or set"):
         node_folder()
+
+
+def test_a_content_that_lost_a_file_is_fetched_again(tmp_path: Path) -> None:
+    blocks: list[bytes] = []
+
+    def put(block: bytes) -> int:
+        blocks.append(block)
+        return len(blocks) - 1
+
+    model = tmp_path / "model"
+    model.mkdir()
+    for name in ("config.json", "vocab.txt"):
+        (model / name).write_text(name)
+    sender, node = ContentSender(put), tmp_path / "node"
+    node.mkdir()
+    for sent in (sender.send(Content(model, "model")), sender.send(Content(b"{}", "data.json"))):
+        path, size = fetch_content(sent, node, blocks.__getitem__)
+        assert fetch_content(sent, node, blocks.__getitem__) == (path, 0)
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        files[-1].unlink()  # as systems do with old temporary files
+        assert fetch_content(sent, node, blocks.__getitem__) == (path, size)
+        files[0].write_bytes(b"")  # as after a power cut
+        assert fetch_content(sent, node, blocks.__getitem__) == (path, size)
+        assert all(file.stat().st_size for file in files)

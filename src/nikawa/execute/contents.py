@@ -44,6 +44,8 @@ class SentFile:
     name: str
     """Its path inside the folder; the content's own name if it is a single file."""
     digest: str
+    size: int
+    """Bytes."""
     blocks: tuple[Any, ...]
     """References to its bytes."""
 
@@ -77,7 +79,7 @@ class ContentSender:
             if digest not in self._sent:
                 cuts = range(0, len(source), BLOCK_BYTES)
                 blocks = tuple(self._put(source[cut : cut + BLOCK_BYTES]) for cut in cuts)
-                file = SentFile(name, digest, blocks)
+                file = SentFile(name, digest, len(source), blocks)
                 self._sent[digest] = SentContent(name, digest, (file,), is_folder=False)
             return self._sent[digest]
         files = list_files(source)
@@ -93,11 +95,13 @@ class ContentSender:
         sent = []
         for name, path in files.items():
             state = blake2b(digest_size=16)
-            blocks = []
+            blocks, size = [], 0
             for block in read_blocks(path):
                 state.update(block)
+                size += len(block)
                 blocks.append(self._put(block))
-            sent.append(SentFile(name if is_folder else content, state.hexdigest(), tuple(blocks)))
+            own_name = name if is_folder else content
+            sent.append(SentFile(own_name, state.hexdigest(), size, tuple(blocks)))
         # the name counts too: a reader may choose by it, as by the ending of a file
         value = encode_json([content, [(file.name, file.digest) for file in sent]])
         return SentContent(content, compute_digest(value), tuple(sent), is_folder)
@@ -182,13 +186,14 @@ def _fetch(sent: SentContent, cache: Path, get: GetBlock) -> tuple[Path, int]:
     cache.mkdir(mode=0o700, exist_ok=True)
     home = cache / sent.digest
     path = home / sent.name
-    if home.is_dir():
+    if is_whole(sent, home):
         return path, 0
     descriptor = os.open(cache / f"{sent.digest}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         with lock_descriptor(descriptor):
-            if home.is_dir():
+            if is_whole(sent, home):
                 return path, 0
+            shutil.rmtree(home, ignore_errors=True)
             unfinished = cache / f"{sent.digest}.part"
             shutil.rmtree(unfinished, ignore_errors=True)
             try:
@@ -202,10 +207,27 @@ def _fetch(sent: SentContent, cache: Path, get: GetBlock) -> tuple[Path, int]:
         os.close(descriptor)
 
 
+def is_whole(sent: SentContent, home: Path) -> bool:
+    """Whether a content is there with all its files.
+
+    The temporary folder, which is the default place, is one where systems delete files that nobody used for days.
+    """
+    top = locate_top(sent, home)
+    try:
+        return all((top / file.name).stat().st_size == file.size for file in sent.files)
+    except FileNotFoundError:
+        return False
+
+
+def locate_top(sent: SentContent, home: Path) -> Path:
+    """The folder that the names of the files of a content begin at."""
+    return home / sent.name if sent.is_folder else home
+
+
 def write_content(sent: SentContent, home: Path, get: GetBlock) -> int:
     """Write a content below a new folder, a block at a time, and return its bytes."""
     size = 0
-    top = home / sent.name if sent.is_folder else home
+    top = locate_top(sent, home)
     top.mkdir(mode=0o700, parents=True)
     for file in sent.files:
         path = top / file.name
