@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import nikawa as nk
 from nikawa.cli.terminal.app import build
+from nikawa.cli.terminal.output import ProgressBar
 from nikawa.datasets import load
 from nikawa.errors import BadInput, UnknownName
 from nikawa.scoring.many import Place, score_many
@@ -41,6 +42,19 @@ def test_each_file_has_the_report_it_has_alone(files: list[Path]) -> None:
     assert scored.files[1].problem.startswith("other.json: none of the ids is in the task")
     assert scored.files[3].problem.startswith("absent.json: no such file")
     assert score_many(TASK, files, options=options, place=Place(workers=2)) == scored
+
+
+def test_each_file_moves_the_bar(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[tuple[int, int | None]] = []
+    update = ProgressBar.update
+
+    def note(bar: ProgressBar, done: int, total: int | None = None) -> None:
+        steps.append((done, total))
+        update(bar, done, total)
+
+    monkeypatch.setattr(ProgressBar, "update", note)
+    CliRunner().invoke(build(), ["score", TASK, *map(str, files)])
+    assert steps == [(done, len(files)) for done in range(len(files) + 1)]
 
 
 def test_what_fits_no_file_is_refused_at_once(files: list[Path]) -> None:

@@ -8,6 +8,7 @@ of each item.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,6 +42,7 @@ from nikawa.cli.terminal.output import (
     print_rendered,
     print_result,
     print_table,
+    progress_bar,
     status,
 )
 from nikawa.errors import BadInput
@@ -217,13 +219,14 @@ def _score_many(
     quiet: bool,
 ) -> None:
     """Score several files and print a table; what is wrong with a file is one line on stderr, and the status is then 2."""
-    with status(f"scoring {format_count(len(answers), 'file')}", quiet or json):
+    with progress_bar(f"scoring {format_count(len(answers), 'file')}", quiet or json) as bar:
+        bar.update(0, len(answers))
         scored = api.score_many(
             task,
             answers,
             split=split,
             data=data,
-            options=options,
+            options=replace(options, on_progress=lambda _, done, total: bar.update(done, total)),
             workers=place.workers,
             executor=place.executor,
             address=place.address,

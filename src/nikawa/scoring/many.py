@@ -70,7 +70,8 @@ def score_many(
 ) -> ScoredFiles:
     """Score each file (or folder of one system) as `score` does, with the same numbers for any number of workers.
 
-    Raises `BadInput` for a task that cannot be found, and where no file is given. What is wrong with a file is in its row.
+    Calls `options.on_progress` after each file. Raises `BadInput` for a task that cannot be found, and where no file is given. What is
+    wrong with a file is in its row.
     """
     paths = list(answers)
     if not paths:
@@ -82,6 +83,11 @@ def score_many(
     assert options.read is not None
     find_task_and_split(name, split, options.read)
     rows: dict[int, ScoredFile] = {}
+
+    def add_row(number: int, row: ScoredFile) -> None:
+        rows[number] = row
+        options.on_progress("scoring", len(rows), len(paths))
+
     waiting: deque[tuple[int, ReadAnswers]] = deque()
 
     def read_all() -> Iterator[ScoreWork]:
@@ -93,7 +99,7 @@ def score_many(
             except (MissingData, MissingExtra):
                 raise
             except BadInput as problem:
-                rows[number] = _describe_problem(path, problem)
+                add_row(number, _describe_problem(path, problem))
             else:
                 waiting.append((number, read))
                 yield read.to_work(bare)
@@ -102,10 +108,10 @@ def score_many(
         number, read = waiting.popleft()
         path = paths[number]
         if isinstance(computed, BadInput):
-            rows[number] = _describe_problem(path, computed)
+            add_row(number, _describe_problem(path, computed))
         else:
             report = finish_score(read, computed, options).report
-            rows[number] = ScoredFile(file=str(path), report=report)
+            add_row(number, ScoredFile(file=str(path), report=report))
     return ScoredFiles(files=tuple(rows[number] for number in range(len(paths))))
 
 

@@ -85,7 +85,7 @@ class ScoreOptions:
     keys: Path | LabelKeys | None = None
     """The key file with the labels that `nikawa data hide` removed from the dataset; needs `hidden`."""
     on_progress: OnProgress = lambda *_: None
-    """Called with the progress of a comparison."""
+    """Called with the progress of a comparison, and with the number of files that are scored."""
     read: ReadDataset | None = None
     """The loader of a custom dataset, if it should not be read again each time."""
     keep_texts: bool = True
