@@ -22,6 +22,7 @@ DONTCARE = "dontcare"
 """The value of a slot whose value is all the same to the user."""
 UNSAID = ("none", DONTCARE)
 """The values that come before those of every slot where an ontology is written as KLUE has it."""
+_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SPACERS = re.compile(r"[^\S\n]|-")
 Entity = dict[str, str]
 """A row of the table: the values of its slots."""
@@ -220,6 +221,10 @@ def parse_entities(value: Any, ontology: Ontology, file: Path | str = "entities"
                     raise BadInput(
                         what, file=file, cure="states are split at hyphens: write it without"
                     )
+                if text in UNSAID or _UNSHOWN.search(text) or not text.strip():
+                    what = f"{where}: {text!r} cannot be the {name!r} of a state"
+                    cure = "none and dontcare mean that nothing was said: write another word, on one line"
+                    raise BadInput(what, file=file, cure=cure)
                 if slot.values and text not in slot.values:
                     what = f"{where}: {text!r} is not a value of {name!r}"
                     raise BadInput(what, file=file, cure=suggest(text, slot.values))

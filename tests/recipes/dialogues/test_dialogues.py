@@ -19,11 +19,19 @@ from nikawa.datasets import load
 from nikawa.datasets.lineage import read_lineage
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
-from nikawa.io.ontology import complete_ontology, read_entities, read_ontology
+from nikawa.io.ontology import (
+    Domain,
+    Ontology,
+    Slot,
+    complete_ontology,
+    parse_entities,
+    read_entities,
+    read_ontology,
+)
 from nikawa.io.records import read_examples
 from nikawa.io.task_sheet import Sheet
 from nikawa.recipes.build import BuildOptions, BuildReport, build
-from nikawa.recipes.dialogues.goals import GoalSettings, draw_goal
+from nikawa.recipes.dialogues.goals import GoalSettings, check_phrases, draw_goal
 from nikawa.recipes.dialogues.stages import _write_turns, form_options
 from nikawa.recipes.dialogues.wos import WORDS, Wos
 from nikawa.recipes.recipe import Stage, recipes
@@ -291,3 +299,29 @@ def test_settings_that_would_fail_later_are_refused(
 ) -> None:
     with pytest.raises(BadInput, match=what):
         run("wos", **settings)
+
+
+@pytest.mark.parametrize("value", ["none", "dontcare", "a\nb", "a\x85b", " "])
+def test_a_value_of_the_table_that_would_mean_something_else_is_refused(value: str) -> None:
+    """`none` in a state is what no state has, by the metrics of WoS; a name with a wide space is a name."""
+    ontology = read_ontology(FOLDER / "ontology.ko.json")
+    table = read_json(FOLDER / "entities.ko.json", Any)
+    domain, rows = next(iter(table.items()))
+    slot = next(
+        name
+        for name, slot in ontology.domains[domain].slots.items()
+        if slot.kind in ("find", "offer") and not slot.values
+    )
+    rows[0][slot] = "다온　여관"
+    assert parse_entities(table, ontology).rows[domain][0][slot] == "다온　여관"
+    rows[0][slot] = value
+    with pytest.raises(BadInput, match="cannot be the"):
+        parse_entities(table, ontology)
+
+
+@pytest.mark.parametrize("phrase", ["{source} 쪽", "{value.x}", "{value", "값}", "{valu}"])
+def test_a_sentence_that_could_not_be_filled_is_refused(phrase: str) -> None:
+    slot = Slot(values=("강변",), phrase={"": phrase})
+    ontology = Ontology("ko", {"숙소": Domain("숙소를 찾습니다.", {"지역": slot})})
+    with pytest.raises(BadInput, match="in a sentence"):
+        check_phrases(ontology)

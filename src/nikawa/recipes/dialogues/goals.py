@@ -80,15 +80,16 @@ def check_phrases(ontology: Ontology) -> None:
             raise BadInput(f"the domain {name!r} has no sentence for a goal", cure=cure)
         for slot_name, slot in slots:
             texts = [slot.phrase] if isinstance(slot.phrase, str) else slot.phrase.values()
-            for text in (*texts, slot.same):
-                unknown = [found for found, _ in _PLACE.findall(text) if found not in VALUES]
+            for text, known in (*((text, ("value",)) for text in texts), (slot.same, VALUES)):
+                unknown = [match[0] for match in _PLACE.finditer(text) if match[1] not in known]
+                unknown += re.findall(r"\{[^{}]*\}?|\}", _PLACE.sub("", text))
                 if unknown:
-                    what = f"the slot '{name}-{slot_name}' has {{{unknown[0]}}} in a sentence"
+                    what = f"the slot '{name}-{slot_name}' has {unknown[0]} in a sentence"
                     raise BadInput(what, cure="write {value}, or {source} in same")
 
 
 VALUES = ("value", "source")
-"""What a sentence may name."""
+"""What the sentence `same` may name; `phrase` names the value alone."""
 
 
 class _Draft:
