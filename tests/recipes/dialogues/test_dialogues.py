@@ -305,7 +305,7 @@ def test_settings_that_would_fail_later_are_refused(
 def test_a_value_of_the_table_that_would_mean_something_else_is_refused(value: str) -> None:
     """`none` in a state is what no state has, by the metrics of WoS; a name with a wide space is a name."""
     ontology = read_ontology(FOLDER / "ontology.ko.json")
-    table = read_json(FOLDER / "entities.ko.json", Any)
+    table: Any = read_json(FOLDER / "entities.ko.json", Any)
     domain, rows = next(iter(table.items()))
     slot = next(
         name
