@@ -210,7 +210,7 @@ def _fetch(sent: SentContent, cache: Path, get: GetBlock) -> tuple[Path, int]:
 def is_whole(sent: SentContent, home: Path) -> bool:
     """Whether a content is there with all its files.
 
-    The temporary folder, which is the default place, is one where systems delete files that nobody used for days.
+    The temporary folder, which is the default place, is one where systems delete files that were not used for days.
     """
     top = locate_top(sent, home)
     try:
