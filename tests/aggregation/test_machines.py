@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,21 @@ def test_agreement_of_each_group(judged: str) -> None:
     assert difference.low is not None
     assert difference.high is not None
     assert difference.low < (difference.value or 0) < difference.high
+
+
+def test_a_label_is_not_unusual_because_persons_agree_on_it() -> None:
+    """Persons who disagree name no label: on the items that have one a machine that answers as they do looks worse."""
+    draw = random.Random(3)
+    rows = []
+    for n in range(200):
+        truth = draw.choice(LABELS)
+        for worker in ("aki", "ben", "model:m#1"):
+            answer = truth if draw.random() < 0.75 else draw.choice(LABELS)
+            rows.append({"example": f"q{n}", "worker": worker, "answer": answer})
+    report = nk.agree(rows).machines
+    assert report is not None
+    assert {part.where for part in report.slices} == {f"label={label}" for label in LABELS}
+    assert not any(part.unusual for part in report.slices)
 
 
 def test_what_machines_do_otherwise(judged: str, examples: str) -> None:

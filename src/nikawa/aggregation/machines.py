@@ -7,7 +7,7 @@ they can be compared: those that two persons and a machine judged. `kappa` is th
 
 with Po the mean share of equal pairs between the groups, and p_c and q_c how often each group gives answer c.
 
-A slice is unusual where the distance between the two agreements is unlike that of all other items; an answer, or a confusion, where
+A slice is unusual where the distance between the two agreements is unlike that of the other items; an answer, or a confusion, where
 machines give it more or less often than another person does. The p values are of a normal distribution, with errors over items, and
 are corrected by Holm.
 """
@@ -63,6 +63,8 @@ MIN_SLICE_ITEMS = 10
 """Items below which a slice is not listed."""
 MAX_SLICES_PER_KEY = 30
 OVERLAP, POSITION, LABEL = "overlap", "position", "label"
+BY_PERSONS = (LABEL, POSITION)
+"""Slices by what persons answered."""
 PLACES = ("1 first third", "2 middle third", "3 last third")
 ALPHA = 0.05
 
@@ -505,9 +507,17 @@ def compare_slices(
     resamples: int,
     seed: int,
 ) -> list[MachineSlice]:
-    """Machines and persons in each slice with enough items, in order; which differ from the other items is tested."""
+    """Machines and persons in each slice with enough items, in order; which differ from the other items is tested.
+
+    What persons answered names no slice of items on which they are divided, and machines look better on these: a slice by it is
+    compared only with the other slices by it.
+    """
     persons, both, _ = mixed.by_kind
     gap = both - persons
+    slices = list(slices)
+    named = {key: np.zeros(len(gap), dtype=bool) for key, _, _ in slices}
+    for key, _, places in slices:
+        named[key][places if key in BY_PERSONS else slice(None)] = True
     rows: list[MachineSlice] = []
     p_values: list[float | None] = []
     for key, value, places in slices:
@@ -517,7 +527,7 @@ def compare_slices(
         n = int(inside.sum())
         if n < MIN_SLICE_ITEMS:
             continue
-        outside = mixed.shared & ~inside
+        outside = mixed.shared & named[key] & ~inside
         p_values.append(compare_gaps(gap[inside], gap[outside]))
         difference, low, high = estimate(mean_over(gap, inside), resamples, seed)
         rows.append(
