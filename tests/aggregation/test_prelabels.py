@@ -126,7 +126,7 @@ def test_few_answers_have_no_interval() -> None:
         ("a", "a", 1.0),
         ("a", "b", 0.0),
         (4, 4.0, 1.0),
-        (["a", "b"], ["b", "a"], 0.0),  # a ranking
+        (["a", "b"], ["b", "a"], 1.0),
         ([], [{"start": 0, "end": 1, "label": "X"}], 0.0),
         (
             [{"start": 3, "end": 5, "label": "X"}, {"start": 0, "end": 1, "label": "X"}],
@@ -230,3 +230,14 @@ def test_machines_that_share_no_item_with_two_persons_do_not_stop_agree(tmp_path
     assert both.measures == alone.measures
     assert both.machines is msgspec.UNSET
     assert any("machines are not compared" in remark for remark in both.remarks)
+
+
+def test_states_are_compared_turn_by_turn() -> None:
+    """The order of the requests of a turn does not count, that of the turns does."""
+    first, second = ["a-b-c", "a-d-e"], ["a-b-c", "a-d-e", "f-g-h"]
+    assert is_same_answer([first, second], [first[::-1], second[::-1]])
+    assert not is_same_answer([first, second], [second, first])
+    assert compare_answers([first, second], [first, first]) == pytest.approx(8 / 9)
+    assert compare_answers([["a-b-c"], []], [[], ["a-b-c"]]) == 0
+    assert compare_answers([[], []], [[], []]) == 1
+    assert compare_answers(["x", "y"], ["y", "x"], is_ranking=True) == 0

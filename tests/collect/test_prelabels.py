@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.collect.conftest import LABELS, Crowd
 
+from nikawa.aggregation.prelabels import measure_prelabels
 from nikawa.collect.export import ExportOptions, export
 from nikawa.collect.form import Form, forms
 from nikawa.collect.items import import_judgements, sync_items
@@ -18,6 +19,7 @@ from nikawa.collect.prelabels import make_wrong_answer
 from nikawa.collect.project import create_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import ADDED_TABLES, Store, open_store
+from nikawa.collect.submissions import Submission, save_answer
 from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions, open_judgements
 from nikawa.io.records import write_records
@@ -200,6 +202,38 @@ def test_a_machine_whose_judgements_are_imported_fills_pages(tmp_path: Path) -> 
             pages.append(item["prelabel"])
             crowd.answer("aki", "neutral", lease=item["lease"])
         assert sorted(pages, key=str) == [None, {"label": "neutral"}]
+
+
+@pytest.mark.parametrize(("form", "changed"), [("multiple-selection", False), ("ranked", True)])
+def test_labels_in_another_order_are_a_change_of_a_ranking_alone(
+    form: str, changed: bool, tmp_path: Path
+) -> None:
+    """A page of check boxes sends labels in its own order, whatever order the machine gave them in."""
+    labels = {"labels": ["joy", "fear", "anger"], "shows": ["text"]}
+    table = {"title": "t", "form": form, "form_settings": labels}
+    table |= {"prelabels": {"source": "machine.jsonl", "share": 1.0}}
+    sample = forms()[form]
+    question = sample.main_question(sample.parse_options(labels))
+    settings = msgspec.convert(table, Settings)
+    example = Example(id="i0", inputs={"text": "文"})
+    project = create_project(tmp_path / "p", settings, [example])
+    row = Judgement(example="i0", worker=MACHINE, question=question, answer=["fear", "joy"])
+    write_records(project.folder / "machine.jsonl", [row])
+    with open_store("", project.folder, project.name) as store:
+        sync_items(project, store)
+        crowd = Crowd(project, store)
+        crowd.join("aki")
+        lease = crowd.state("aki")["item"]["lease"]
+        crowd.now += 3
+        body = json.dumps({question: ["joy", "fear"]})
+        crowd.do(save_answer, "aki", Submission(lease, "k", body))
+        (row,) = crowd.exported()
+    assert row.prelabel is not None
+    assert row.prelabel.shown
+    assert row.prelabel.changed is changed
+    report = measure_prelabels([row])
+    assert report is not None
+    assert report.changed.value == float(changed)
 
 
 @pytest.mark.parametrize(

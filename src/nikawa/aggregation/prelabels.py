@@ -37,47 +37,61 @@ MAX_PAIRS_PER_ITEM = 1000
 """Pairs of workers of an item that are compared."""
 
 
-def fold_answer(answer: Any) -> Any:
-    """An answer such that two that say the same are equal: numbers by value, marks and other parts in any order."""
+def fold_answer(answer: Any, *, is_ranking: bool = False) -> Any:
+    """An answer such that two that say the same are equal: numbers by value, marks and other parts in any order, and so labels,
+    unless they are a ranking.
+    """
     if isinstance(answer, str | int | float):
         return answer
-    plain = list_arcs(msgspec.to_builtins(answer))
-    return sorted(map(_encode, plain)) if _has_parts(plain) else plain
+    plain = list_parts(msgspec.to_builtins(answer))
+    is_set = _has_parts(plain) or (_is_texts(plain) and not is_ranking)
+    return sorted(map(_encode, plain)) if is_set else plain
 
 
-def list_arcs(plain: Any) -> Any:
-    """A tree as a list with place, head and relation of each word; anything else as it is.
+def list_parts(plain: Any) -> Any:
+    """A tree as a list with place, head and relation of each word, and the states of a dialogue as one with turn and entry;
+    anything else as it is.
 
-    >>> list_arcs({"heads": [2, 0], "labels": ["NP", "VP"]})
+    >>> list_parts({"heads": [2, 0], "labels": ["NP", "VP"]})
     [[1, 2, 'NP'], [2, 0, 'VP']]
+    >>> list_parts([["hotel-area-east"], ["hotel-area-east", "hotel-parking-yes"]])
+    [[1, 'hotel-area-east'], [2, 'hotel-area-east'], [2, 'hotel-parking-yes']]
     """
+    if isinstance(plain, list | tuple) and plain and all(map(_is_texts, plain)):
+        return [[turn, entry] for turn, state in enumerate(plain, start=1) for entry in state]
     if not isinstance(plain, dict) or plain.keys() != {"heads", "labels"}:
         return plain
     rows = zip(plain["heads"], plain["labels"], strict=False)
     return [[place, head, label] for place, (head, label) in enumerate(rows, start=1)]
 
 
+def _is_texts(plain: Any) -> bool:
+    return isinstance(plain, list | tuple) and all(isinstance(part, str) for part in plain)
+
+
 def _encode(part: Any) -> str:
     return msgspec.json.encode(part, order="deterministic").decode()
 
 
-def is_same_answer(one: Any, other: Any) -> bool:
-    """Whether two answers say the same, whatever the order of their spans or how a number is written.
+def is_same_answer(one: Any, other: Any, *, is_ranking: bool = False) -> bool:
+    """Whether two answers say the same, whatever the order of their labels or spans or how a number is written.
 
-    >>> is_same_answer(4, 4.0), is_same_answer("4", 4)
-    (True, False)
+    >>> is_same_answer(4, 4.0), is_same_answer("4", 4), is_same_answer(["joy", "fear"], ["fear", "joy"])
+    (True, False, True)
     """
-    return bool(fold_answer(one) == fold_answer(other))
+    return bool(
+        fold_answer(one, is_ranking=is_ranking) == fold_answer(other, is_ranking=is_ranking)
+    )
 
 
-def compare_answers(one: Any, other: Any) -> float:
+def compare_answers(one: Any, other: Any, *, is_ranking: bool = False) -> float:
     """How close two answers are: of lists of spans or other parts the F1 of those they share, of trees the share of words
     with the same arc, else 1 for the same.
 
     >>> compare_answers([{"start": 0, "end": 2}], [{"end": 2, "start": 0}, {"start": 3, "end": 4}]) < 1
     True
     """
-    first, second = fold_answer(one), fold_answer(other)
+    first, second = (fold_answer(answer, is_ranking=is_ranking) for answer in (one, other))
     if first == second:
         return 1.0
     if _has_parts(one) or _has_parts(other):
@@ -90,8 +104,18 @@ def _has_parts(answer: Any) -> bool:
     """Whether an answer is a list of spans or other records, whose order does not matter."""
     if isinstance(answer, str | int | float):
         return False
-    plain = list_arcs(msgspec.to_builtins(answer))
+    plain = list_parts(msgspec.to_builtins(answer))
     return isinstance(plain, list | tuple) and any(isinstance(part, dict | list) for part in plain)
+
+
+def has_rankings(answers: Iterable[Any]) -> bool:
+    """Whether lists of labels are rankings: two have the same labels in another order. A page of check boxes has one order.
+
+    >>> has_rankings([["a", "b"], ["b", "a"]]), has_rankings([["a", "b"], ["b", "c"]])
+    (True, False)
+    """
+    pairs = {pair for answer in answers if _is_texts(answer) for pair in combinations(answer, 2)}
+    return any((second, first) in pairs for first, second in pairs if first != second)
 
 
 class Estimate(Record, frozen=True, kw_only=True):
@@ -197,11 +221,12 @@ def measure_prelabels(
 def count_control(rows: Sequence[Judgement]) -> dict[str, int]:
     """Of control items, how often the wrong answer that was filled in was accepted, and given by who did not see it."""
     counts: Counter[str] = Counter()
+    is_ranking = has_rankings(row.answer for row in rows)
     for row in rows:
         prelabel = row.prelabel
         if prelabel is None or prelabel.worker != CONTROL:
             continue
-        is_same = is_same_answer(row.answer, prelabel.answer)
+        is_same = is_same_answer(row.answer, prelabel.answer, is_ranking=is_ranking)
         counts["shown" if prelabel.shown else "withheld"] += 1
         counts["accepted" if prelabel.shown else "same"] += is_same
     names = ("shown", "accepted", "withheld", "same")
@@ -221,6 +246,7 @@ def sum_by_item(rows: Sequence[Judgement]) -> Floats:
     for row in rows:
         by_item.setdefault(row.example, []).append(row)
     sums = np.zeros((len(by_item), _COLUMNS))
+    is_ranking = has_rankings(row.answer for row in rows)
     for place, answers in enumerate(by_item.values()):
         line = sums[place]
         sides: dict[bool, list[Judgement]] = {True: [], False: []}
@@ -228,11 +254,13 @@ def sum_by_item(rows: Sequence[Judgement]) -> Floats:
             assert row.prelabel is not None
             shown = row.prelabel.shown
             sides[shown].append(row)
-            close = compare_answers(row.answer, row.prelabel.answer)
+            close = compare_answers(row.answer, row.prelabel.answer, is_ranking=is_ranking)
             line[_SHOWN if shown else _WITHHELD] += 1
             line[_CLOSE_SHOWN if shown else _CLOSE_WITHHELD] += close
             if shown:
-                line[_CHANGED] += close < 1
+                line[_CHANGED] += (
+                    close < 1 or row.prelabel.changed
+                )  # the export knows what a ranking is
             if row.seconds is not None and row.seconds > 0:
                 line[_TIMED_SHOWN if shown else _TIMED_WITHHELD] += 1
                 line[_LOG_SHOWN if shown else _LOG_WITHHELD] += math.log(row.seconds)
@@ -240,7 +268,8 @@ def sum_by_item(rows: Sequence[Judgement]) -> Floats:
             pairs = list(combinations(side, 2))[:MAX_PAIRS_PER_ITEM]
             line[_PAIRS_SHOWN if shown else _PAIRS_WITHHELD] += len(pairs)
             line[_ALIKE_SHOWN if shown else _ALIKE_WITHHELD] += sum(
-                compare_answers(one.answer, other.answer) for one, other in pairs
+                compare_answers(one.answer, other.answer, is_ranking=is_ranking)
+                for one, other in pairs
             )
     return sums
 

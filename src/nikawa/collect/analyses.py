@@ -26,11 +26,11 @@ from nikawa.aggregation.trees import Tree, freeze_answers, holds_trees
 from nikawa.aggregation.workers import ODD_PACE, median_seconds, none_for_nan, quality, wilson
 from nikawa.collect.artifact_gate import analyse_artifacts
 from nikawa.collect.dashboard import RECHECK, machine_rows, reported_items
-from nikawa.collect.export import read_judgements
+from nikawa.collect.export import find_rankings, read_judgements
 from nikawa.collect.project import Project, open_project
 from nikawa.collect.store import Store, open_store
 from nikawa.errors import BadInput
-from nikawa.records import Example, Judgement, is_person
+from nikawa.records import Judgement, is_person
 from nikawa.serve.background import find_function, stream_in_process
 
 PLACE_QUESTIONS = frozenset({"start"})
@@ -100,7 +100,7 @@ def _analyse_judgements(project: Project, store: Store) -> dict[str, Any]:
 def _read_columns(project: Project, store: Store) -> dict[str, Columns]:
     """The answers that count, by question, the project's own question first."""
     columns = {project.form.main_question(project.options): Columns()}
-    is_ordered, rankings = hasattr(project.options, "low"), _find_rankings(project)
+    is_ordered, rankings = hasattr(project.options, "low"), find_rankings(project)
     with store.connection() as db:
         for judgement in read_judgements(db, project):
             answer, seconds = judgement.answer, judgement.seconds
@@ -264,7 +264,7 @@ def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
         if not machine_rows(db):
             return None
         rows = [row for row in read_judgements(db, project) if row.question == question]
-    if question in _find_rankings(project):
+    if question in find_rankings(project):
         rows = [
             msgspec.structs.replace(row, answer=_as_category(row.answer, False)) for row in rows
         ]
@@ -284,15 +284,6 @@ def _analyse_recheck(project: Project, store: Store) -> dict[str, Any] | None:
             for row in report.doubtful[:MAX_RECHECKED]
         ],
     }
-
-
-def _find_rankings(project: Project) -> set[str]:
-    """The questions that are answered with a ranking, of which the first label is compared. A set of labels has no first one."""
-    form = project.form
-    if form.offers is None or form.sample is None:
-        return set()
-    offers = form.offers(Example(id="sample", inputs=dict(form.sample.inputs)), project.options)
-    return {name for name, offer in offers.items() if offer.is_ranking and not offer.is_set}
 
 
 Analysis = Callable[[Project, Store], Any]

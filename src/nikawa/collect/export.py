@@ -298,6 +298,15 @@ def fold_text(text: str) -> tuple[str, list[tuple[int, int]]]:
     return "".join(folded), places
 
 
+def find_rankings(project: Project) -> set[str]:
+    """The questions that are answered with a ranking: of a list of labels the order counts. A set of labels has none."""
+    form = project.form
+    if form.offers is None or form.sample is None:
+        return set()
+    offers = form.offers(Example(id="sample", inputs=dict(form.sample.inputs)), project.options)
+    return {name for name, offer in offers.items() if offer.is_ranking and not offer.is_set}
+
+
 def _choose_kinds(parts: set[str]) -> str:
     """The kinds of items that are written, as a list of SQL; control and pilot items stay hidden unless they are named."""
     kinds = [kind for kind in ("main", "gold", "pilot") if kind in parts] or ["main"]
@@ -320,6 +329,7 @@ def read_answers(
     def split(body: str) -> list[tuple[str, Any]]:
         return project.form.to_judgements(msgspec.json.decode(body))
 
+    rankings = find_rankings(project)
     for ref, worker, body, seconds, at, comment, source, suggested, shown in db.stream(
         "SELECT i.ref, w.name, a.body, a.seconds, a.at, a.comment, p.source, p.body, p.shown"  # noqa: S608
         f" FROM {ANSWERS} JOIN items i ON i.id = a.item"
@@ -334,7 +344,9 @@ def read_answers(
         for question, answer in split(body):
             prelabel = None
             if question in given:
-                is_changed = bool(shown) and not is_same_answer(answer, given[question])
+                is_ranking = question in rankings
+                is_same = is_same_answer(answer, given[question], is_ranking=is_ranking)
+                is_changed = bool(shown) and not is_same
                 prelabel = Prelabel(
                     answer=given[question], worker=source, shown=bool(shown), changed=is_changed
                 )

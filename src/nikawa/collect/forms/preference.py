@@ -112,7 +112,9 @@ def offer(_example: Example, options: Options) -> dict[str, Offer]:
             is_ordered=True,
         )
     if options.why:
-        offers["why"] = Offer(options.reasons, most=len(options.reasons), is_ranking=True)
+        offers["why"] = Offer(
+            options.reasons, most=len(options.reasons), is_ranking=True, is_set=True
+        )
     return offers
 
 
