@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import tarfile
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -67,6 +68,16 @@ def test_only_public_tests_can_be_too_small(hidden_data: HiddenData, tmp_path: P
     )
     (note,) = create_board(tmp_path / "b", new).notes
     assert note.startswith("small tests: tides:test (200 items); their scores are coarse")
+
+
+def test_folders_may_have_names_of_any_script(hidden_data: HiddenData, tmp_path: Path) -> None:
+    shutil.copytree(hidden_data.folder, tmp_path / unicodedata.normalize("NFD", "가나が 2"))
+    (data,) = tmp_path.iterdir()
+    new = NewBoard(datasets=(data,), keys=(hidden_data.keys,))
+    made = create_board(tmp_path / "共有 課題", new)
+    assert made.tasks == ("가나が-2",)
+    settings = open_board(tmp_path / "共有 課題").settings
+    assert (settings.name, settings.title) == ("共有-課題", "共有 課題")
 
 
 @pytest.mark.parametrize(

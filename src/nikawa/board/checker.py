@@ -20,7 +20,7 @@ from nikawa.datasets.task_lookup import has_numbered_labels
 from nikawa.errors import BadInput, clip, list_names
 from nikawa.io.answers import AnswerFiles
 from nikawa.records import Example, Prediction, Task
-from nikawa.scoring.match import MatchedAnswers, MissingAnswers, refuse_gaps
+from nikawa.scoring.match import MatchedAnswers, MissingAnswers, UnknownIds, refuse_gaps
 
 KEPT_SHARE, KEPT_BYTES = 4.0, 1000
 """The answers of a file are kept if they take so many times `max_megabytes`, and so many bytes for each item."""
@@ -171,8 +171,8 @@ class Checker:
             if len(sets) == 1:
                 raise faults[0]
             # the fault of a set that knows some of the ids says more than that of one that knows none
-            partial = [fault for fault in faults if "none of the" not in fault.what]
-            raise (partial or faults)[0]
+            known = [fault for fault in faults if not isinstance(fault, UnknownIds)]
+            raise (known or faults)[0]
         fitting.sort(key=lambda one: one[0])
         if len(fitting) > 1 and fitting[0][0] == fitting[1][0]:
             names = list_names(f"{task}:{split}" for _, task, split, *_ in fitting)

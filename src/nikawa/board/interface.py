@@ -18,7 +18,7 @@ from msgspec import Meta
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(max_length=20_000)]
 Line = Annotated[str, Meta(max_length=400)]
-Address = Annotated[str, Meta(max_length=400, pattern=r"^https?://\S+$")]
+Address = Annotated[str, Meta(max_length=400)]
 Key = Annotated[str, Meta(min_length=1, max_length=100)]
 Id = Annotated[str, Meta(max_length=100)]
 

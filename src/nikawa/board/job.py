@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,9 +126,8 @@ def create_board(
     if not any(one.role == "public" for one in sets):
         what = "no split is public: every hidden split is final"
         raise BadInput(what, cure="name fewer splits with --final, or add one with --split")
-    text = format_settings(
-        new.name or folder.name, new.title or new.name or folder.name, new.language, sets
-    )
+    name = new.name or _plain_name(folder) or "board"
+    text = format_settings(name, new.title or new.name or folder.name, new.language, sets)
     if new.closes:
         text = text.replace('closes = ""', f'closes = "{new.closes}"', 1)
     with private_files(), atomic_folder(folder) as made:
@@ -234,14 +234,19 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
 
 def _choose_name(folder: Path, parts: Sequence[_Part]) -> str:
     """The name of a dataset in the board, which also names its tasks."""
-    name = "".join(
-        c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in folder.resolve().name
-    )
-    name = name.strip("._-") or "dataset"
+    name = _plain_name(folder) or "dataset"
     if any(part.name == name for part in parts):
         what = f"two datasets are called {name}"
         raise BadInput(what, file=folder, cure="rename the folder of one: its name is on the pages")
     return name
+
+
+def _plain_name(folder: Path) -> str:
+    """The name of a folder as board.toml takes names: letters of any script, digits and `._-`."""
+    # some systems write kana and hangul as several characters
+    own = unicodedata.normalize("NFC", folder.resolve().name)
+    name = "".join(c if c.isalnum() or c in "._-" else "-" for c in own)
+    return name.strip("._-")[:100]  # what board.toml allows
 
 
 def _note_small_tests(board: Board) -> Iterator[str]:

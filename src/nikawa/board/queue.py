@@ -516,9 +516,8 @@ class ScoringQueue:
 
     def _list_finalists(self, db: Connection, one: BoardSet) -> list[Submission]:
         """The submissions to score on a final set that are not scored on it yet."""
-        chosen = dict(
-            map(tuple, db.rows("SELECT account, submission FROM finals WHERE task = ?", one.task))
-        )
+        sql = "SELECT account, submission, scored_at FROM finals WHERE task = ?"
+        chosen = {account: (id, scored_at) for account, id, scored_at in db.rows(sql, one.task)}
         rows = db.rows(
             "SELECT DISTINCT s.id, s.account FROM submissions s JOIN files f ON f.submission = s.id"
             " JOIN systems y ON y.id = s.system"
@@ -534,9 +533,9 @@ class ScoringQueue:
         for account, ids in by_account.items():
             if account is None:
                 finalists += ids
-            elif account in chosen:
-                finalists += [id for id in ids if id == chosen[account]]
-            else:
+            elif account in chosen and (chosen[account][0] in ids or chosen[account][1]):
+                finalists += [id for id in ids if id == chosen[account][0]]
+            else:  # also if the chosen one failed or was withdrawn
                 finalists += find_best_shown(db, ids, public)
         done = {
             row[0]
@@ -562,7 +561,7 @@ class ScoringQueue:
         if submission.account is not None:
             db.execute(
                 "INSERT INTO finals (account, task, submission, chosen_at, scored_at) VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT (account, task) DO UPDATE SET scored_at = excluded.scored_at",
+                " ON CONFLICT (account, task) DO UPDATE SET submission = excluded.submission, scored_at = excluded.scored_at",
                 submission.account,
                 one.task,
                 submission.id,

@@ -465,12 +465,14 @@ class SubmitterRoutes:
         submissions = await self.site.read(list_submissions, account=account.id, limit=5000)
         words = account_messages(self.site.request_language(request))
         names = {one.system: one.name for one in info.systems}
+        usable = {one.system for one in info.systems if one.state != "withdrawn"}
         finals = []
         for task in dict.fromkeys(one.task for one in board.sets if one.role == "final"):
             choices = [
                 {"submission": one.id, "name": names[one.system], "received": one.received}
                 for one in submissions
                 if one.state != "failed"
+                and one.system in usable
                 and any(
                     (f.task, board.find_set(f.task, f.split).role) == (task, "final")
                     for f in one.files

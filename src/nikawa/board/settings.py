@@ -125,7 +125,7 @@ class Server(SettingsTable, frozen=True):
 class SetSettings(SettingsTable, frozen=True, kw_only=True):
     """One of `[[sets]]`: a split of a dataset in `datasets/`."""
 
-    dataset: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+    dataset: Annotated[str, Meta(pattern=r"^\w[\w.-]{0,99}$")]
     split: Annotated[str, Meta(min_length=1, max_length=200)]
     role: Role = "public"
 
@@ -133,7 +133,7 @@ class SetSettings(SettingsTable, frozen=True, kw_only=True):
 class BoardSettings(SettingsTable, frozen=True, kw_only=True):
     """All of board.toml."""
 
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+    name: Annotated[str, Meta(pattern=r"^\w[\w.-]{0,99}$")]
     """A short name, for files and citations."""
     title: Annotated[str, Meta(min_length=1, max_length=200)]
     """Shown at the head of every page."""

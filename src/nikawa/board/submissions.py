@@ -437,6 +437,9 @@ def choose_final(db: Connection, account: str, task: str, submission: str, now: 
             raise Refused("not_found", 404)
         if not any(file.task == task for file in chosen.files):
             raise Refused("no_files", 422)
+        system = find_system(db, chosen.system)
+        if system is not None and system.state == "withdrawn":
+            raise Refused("withdrawn", 409)
         db.execute(
             "INSERT INTO finals (account, task, submission, chosen_at) VALUES (?, ?, ?, ?)",
             account,
@@ -540,6 +543,11 @@ def _change(
             if state == "published"
             else system.published_at,
             withdrawn_at=now if state == "withdrawn" else None,
+        )
+    if changed.state == "withdrawn":  # it cannot be scored, so another one stands for the account
+        db.execute(
+            "DELETE FROM finals WHERE scored_at IS NULL AND submission IN (SELECT id FROM submissions WHERE system = ?)",
+            system.id,
         )
     save_system(db, changed)
     names = sorted(name for name in facts if getattr(changed, name) != getattr(system, name))

@@ -188,21 +188,25 @@ class MissingAnswers(BadInput):
         return BadInput(self.what, file=self.file, line=self.line, cure=cure)
 
 
+class UnknownIds(BadInput):
+    """No answer is to an item: the answers may be to another task or split."""
+
+
 def refuse_gaps(matched: MatchedAnswers, task: Task, partial: bool, path: Path | None) -> None:
     """Raise an error for missing answers, unless a partial score is allowed.
 
-    Raises `MissingAnswers` for those, and `BadInput` if no id is known or no answer can be read.
+    Raises `MissingAnswers` for those, `UnknownIds` if no id is known, and `BadInput` if no answer can be read.
     """
     answers = matched.answers
     if not answers.predictions and answers.form in FORMS and FORMS[answers.form].log:
         what = f"none of the {len(answers.unknown)} samples has the id or the texts of an item"
-        raise BadInput(f"{what} of {task.name}", file=path, cure="check the task and the split")
+        raise UnknownIds(f"{what} of {task.name}", file=path, cure="check the task and the split")
     if not answers.predictions:
         ids = ""
         if answers.unknown and answers.missing:
             ids = f" (the answers have ids such as {shorten(answers.unknown[0])!r}, the task has ids such as {answers.missing[0]!r})"
         what = f"none of the ids is in the task{ids}"
-        raise BadInput(what, file=path, cure="check the task and the split")
+        raise UnknownIds(what, file=path, cure="check the task and the split")
     if len(answers.unparsed) == len(answers.predictions):
         raise unreadable_error(answers, task, path)
     if answers.missing and not partial:
