@@ -17,8 +17,8 @@ from nikawa.errors import BadInput
 from nikawa.io import growing
 from nikawa.io.growing import GrowingFiles
 from nikawa.io.records import read_examples
-from nikawa.io.remote import UNFINISHED
-from nikawa.io.shards import ShardFolder
+from nikawa.io.remote import UNFINISHED, to_path
+from nikawa.io.shards import ShardFolder, list_files
 
 FILES = 4
 
@@ -74,6 +74,20 @@ def test_shards_have_what_one_file_of_all_has(texts: list[Path]) -> None:
         text.rename(Path("corpus") / text.name)
     clean_to("folder", [Path("corpus")], removed=None)
     assert b"".join(read_folder("folder")[name] for name in names) == b"".join(files.values())
+
+
+def test_a_folder_stands_for_the_same_files_here_and_at_an_address(tmp_path: Path) -> None:
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    names = ["a.txt", "year-1/b.txt", "year-1/deep/c.txt", "year/d.txt"]
+    for name in (*names, ".git/e.txt", "year/.f.txt", "year/shards.json"):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("text\n", "utf-8")
+        store.pipe(f"/corpus-of-shards/{name}", b"text\n")
+    here = [path.relative_to(tmp_path).as_posix() for path in list_files([tmp_path])]
+    address = "memory://corpus-of-shards"
+    there = [str(path).removeprefix(f"{address}/") for path in list_files([to_path(address)])]
+    assert here == there == names
 
 
 class Killed(BaseException):

@@ -134,8 +134,8 @@ def list_shards(folder: Path, default: str) -> dict[str, list[Path]] | None:
 def list_files(paths: Sequence[Path], *, keep_folders: bool = False) -> list[Path]:
     """Replace each folder, and each address with a pattern, by its files: shards in their order, other files by their names.
 
-    Hidden files are skipped. Folders inside a folder of this machine are not looked into. With `keep_folders`, a folder of this machine
-    that is not in shards stays as it is.
+    Files of folders inside a folder count too, as at an address. Hidden files and folders are skipped. With `keep_folders`, a folder of
+    this machine that is not in shards stays as it is.
     """
     listed: list[Path] = []
     for path in map(to_path, paths):
@@ -150,12 +150,20 @@ def list_files(paths: Sequence[Path], *, keep_folders: bool = False) -> list[Pat
         elif keep_folders:
             files = [path]
         else:
-            files = [file for file in sorted(path.iterdir()) if file.is_file()]
-            files = [file for file in files if not file.name.startswith(".")]
+            files = _search_folder(path)
         if not files:
             raise BadInput("holds no file", file=path, cure="check the path")
         listed += files
     return listed
+
+
+def _search_folder(folder: Path) -> list[Path]:
+    """The files below a folder of this machine, sorted by their paths in it as text."""
+    files = {
+        file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()
+    }
+    shown = sorted(name for name in files if "/." not in f"/{name}")
+    return [files[name] for name in shown if files[name].name != MANIFEST]
 
 
 def name_shard(path: Path) -> str:
