@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import nikawa as nk
+from nikawa.checks.hide_job import HideOptions, hide
 from nikawa.cleaning import Settings
 from nikawa.cleaning.job import CleanOptions, clean
 from nikawa.datasets import load
+from nikawa.datasets.card import make_card
 from nikawa.datasets.stream import open_stream
 from nikawa.errors import BadInput
 from nikawa.generation.job import GenerateOptions, generate
@@ -225,3 +227,16 @@ def test_a_shard_that_is_missing_or_repeated_is_refused(corpus: Path) -> None:
             options=PerturbOptions(out=Path("no"), shards=True),
         )
     assert not Path("no").exists()
+
+
+def test_a_command_that_changes_a_folder_refuses_shards_before_it_writes(corpus: Path) -> None:
+    do_generate("", "made")
+    cure = "join the shards first: nikawa data export made --to jsonl --out FOLDER"
+    for change in (
+        lambda: make_card(Path("made"), overwrite=True),
+        lambda: hide("made", Path("hidden"), Path("keys.jsonl"), options=HideOptions(("test",))),
+    ):
+        with pytest.raises(BadInput, match=cure):
+            change()
+    assert not Path("hidden").exists()
+    assert not Path("keys.jsonl").exists()

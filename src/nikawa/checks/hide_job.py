@@ -127,6 +127,8 @@ def hide(
     refuse_places(out, keys, source, options.overwrite)
     old_secret = None if options.secret is None else read_keys(options.secret).secret
     dataset = load(text, data=data, hidden=True)
+    folder = source if source is not None and source.is_dir() else None
+    left_behind = find_left_behind(folder)  # before anything is written: it refuses shards
     splits = find_splits(dataset, options.splits or ((spec.split,) if spec.split else ()), text)
     refuse_hidden_labels(dataset, splits, options.hidden)
     tasks = list_tasks(text, dataset, splits)
@@ -152,7 +154,6 @@ def hide(
             hiding = replace_options(hiding, secret=secrets.token_bytes(SECRET_BYTES))
 
     hidden, items = hide_labels(dataset, splits, hiding)
-    folder = source if source is not None and source.is_dir() else None
     judgements, shown_judgements = divide_judgements(folder, dataset, splits)
     lineages, shown_lineages = divide_lineage(folder, splits)
     items = [
@@ -215,7 +216,7 @@ def hide(
         giveaways=tuple(replace(giveaway, allowed=True) for giveaway in giveaways),
         untested=tuple(s for s in splits if len(hidden.splits[s]) < MIN_ITEMS),
         judgements=sum(len(item.judgements) for item in items),
-        left_behind=find_left_behind(folder),
+        left_behind=left_behind,
         published=bool(spec.name),
     )
 

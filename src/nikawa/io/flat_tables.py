@@ -44,6 +44,7 @@ NO_TABLES = (
     "dataset_info.json",
     "dataset_infos.json",
     "hidden.json",
+    "shards.json",
     "state.json",
 )
 """JSON files of a folder that describe its tables."""
