@@ -148,6 +148,18 @@ def test_a_label_is_not_unusual_because_persons_agree_on_it() -> None:
     assert not any(part.unusual for part in report.slices)
 
 
+def test_huge_numbers_are_not_planned_with(tmp_path: Path) -> None:
+    path = tmp_path / "huge.jsonl"
+    rows = [
+        Judgement(example=str(n), worker=name, question="score", answer=(1e308, -1e308, 5)[n % 3])
+        for n in range(6)
+        for name in ("aki", "ben")
+    ]
+    write_records(path, rows)
+    with pytest.raises(BadInput, match=r"as large as -?1e\+308"):
+        plan_test(str(path), None, AgreeOptions(), AlternativeGoal(accuracy=0.9))
+
+
 def test_what_machines_do_otherwise(judged: str, examples: str) -> None:
     report = measure(judged, examples=examples, by=("source",)).machines
     assert report is not None

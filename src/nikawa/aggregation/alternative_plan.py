@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.aggregation.alternative import PASSING_RATE, AlternativeOptions
-from nikawa.aggregation.closeness import choose_score
+from nikawa.aggregation.closeness import choose_score, refuse_huge_numbers
 from nikawa.aggregation.machines import Mixed
 from nikawa.aggregation.measure import MAX_CATEGORIES
 from nikawa.aggregation.plan import Panels
@@ -117,6 +117,8 @@ def plan_alternative(
         )
     rows: list[AlternativePlanRow] = []
     is_scale = (options.score or choose_score(table)) == "neg-rmse"
+    if is_scale:
+        refuse_huge_numbers(table)
     values = table.values if is_scale else None
     for persons in sorted(goal.persons):
         rates = simulate(points, weights, accuracy, persons, goal, options, seed, values)
@@ -179,7 +181,7 @@ def _check_goal(table: Table, goal: AlternativeGoal) -> None:
 
 def _check_share(name: str, value: float) -> None:
     if not 0 < value <= 1:
-        what = f"the {name} {value:g} is not between 0 and 1"
+        what = f"the {name} {value:g} is not greater than 0 and at most 1"
         raise BadInput(what, cure="pass a value such as 0.8")
 
 
