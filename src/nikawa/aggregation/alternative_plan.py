@@ -181,7 +181,7 @@ def _check_goal(table: Table, goal: AlternativeGoal) -> None:
 
 def _check_share(name: str, value: float) -> None:
     if not 0 < value <= 1:
-        what = f"the {name} {value:g} is not greater than 0 and at most 1"
+        what = f"the {name} {value:g} is not between 0 and 1, without 0"
         raise BadInput(what, cure="pass a value such as 0.8")
 
 
