@@ -6,6 +6,7 @@ import errno
 import os
 import pickle
 import shutil
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir
 from pathlib import Path
@@ -15,11 +16,12 @@ import pytest
 from tests.cluster.desk import write_dataset
 from tests.models.encoder.conftest import save_tiny
 
+from nikawa.errors import MissingExtra, UnknownName
 from nikawa.execute import ExecutorKind, executors
 from nikawa.execute.base import Work
 from nikawa.execute.contents import ContentSender, fetch_content
 from nikawa.runs import Outcome, RunSpec
-from nikawa.runs.errands import RunErrand, RunWork, read_travelled_data
+from nikawa.runs.errands import AnswerRun, RunErrand, RunWork, read_travelled_data
 from nikawa.runs.job import RunOptions, RunReport, run
 from nikawa.runs.plan import plan_runs
 from nikawa.runs.request import RunRequest
@@ -177,6 +179,32 @@ def test_a_run_that_fails_says_what_a_local_one_says(
     assert there.problems == here.problems
     assert "broken.jsonl" in there.problems[0].problem
     assert not list((desk / "runs").glob("mine*"))
+
+
+@pytest.mark.parametrize("place", ["find_model", "RunJob.answer"])
+def test_what_a_node_lacks_is_named_with_the_node(
+    place: str,
+    desk: Path,
+    nodes: Callable[..., tuple[RunReport, Node]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lack(*_: object) -> None:
+        if place == "find_model":
+            raise UnknownName("there is no model 'majority'")
+        raise MissingExtra("the package 'torch' is missing")
+
+    call = AnswerRun.__call__
+
+    def call_there(*arguments: Any) -> Iterator[Any]:
+        with monkeypatch.context() as patch:
+            patch.setattr(f"nikawa.runs.errands.{place}", lack)
+            yield from call(*arguments)
+
+    monkeypatch.setattr(AnswerRun, "__call__", call_there)
+    there, _ = nodes(RunRequest(("mine",), ("majority",)), "runs")
+    problem = there.problems[0].problem
+    assert problem.startswith(f"on the node {socket.gethostname()}, the")
+    assert problem.endswith("; install the same packages on every node")
 
 
 def test_the_full_disk_of_a_node_is_not_taken_for_the_own_one(

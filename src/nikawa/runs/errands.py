@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +23,7 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets.reader import ExampleReader
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, MissingExtra, UnknownName
 from nikawa.execute.base import Content, Errand
 from nikawa.execute.contents import disk_error, is_disk_full, node_folder, read_blocks
 from nikawa.io.file_names import join_inside
@@ -336,7 +337,9 @@ class AnswerRun:
         place = RunPlace(folder, keep_state=self.keep_state, settings=settings)
 
         def answer() -> Status:
-            with set_environment(self.environment):
+            with name_node(UnknownName):  # the command has this model
+                find_model(self.spec.predictor)
+            with name_node(MissingExtra), set_environment(self.environment):
                 RunJob(spec, stored, place, data, clock).answer()
             return "skipped"
 
@@ -371,6 +374,16 @@ class AnswerRun:
                     settings[setting] = here[MODEL]
         stored = {name: settings.get(name, value) for name, value in self.spec.settings.items()}
         return msgspec.structs.replace(self.spec, predictor=predictor, settings=stored), settings
+
+
+@contextmanager
+def name_node(missing: type[BadInput]) -> Iterator[None]:
+    """Say that it is this machine which lacks something: the user is at another one, which may have it."""
+    try:
+        yield
+    except missing as problem:
+        what = f"on the node {socket.gethostname()}, {problem}"
+        raise BadInput(what, cure="install the same packages on every node") from None
 
 
 @lru_cache(2)
