@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import threading
@@ -219,6 +220,21 @@ def test_an_account_has_a_bounded_number_of_systems(
         programs.under.system(name=f"S{n}")
     with pytest.raises(Refused, match="too_many_systems"):
         programs.under.system(name="S3")
+
+
+def test_what_small_files_unpack_to_counts(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nikawa.board.submissions.MAX_UPLOAD_BYTES", 30_000)
+    token = programs.token()
+    for right, status in ((100, 200), (101, 429)):
+        small = gzip.compress(programs.under.answers(right))
+        assert len(small) < 5_000
+        sent = programs.send("POST", "/api/v1/uploads?name=a.jsonl.gz", token, content=small)
+        assert sent.status_code == status
+    kept = list(programs.under.board.submissions.rglob("predictions.jsonl"))
+    assert len(kept) == 1
+    assert 15_000 < kept[0].stat().st_size < 30_000
 
 
 def test_files_that_take_long_leave_threads_to_readers(

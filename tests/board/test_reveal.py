@@ -293,6 +293,12 @@ def test_a_comparison_shows_the_shown_difference_and_classes() -> None:
     assert comparison_bits(RULES) < 5
 
 
+def test_the_difference_of_a_final_split_is_that_of_the_scores_next_to_it() -> None:
+    """They are shown to two decimals there, whatever the step of the ladder."""
+    one = reveal_comparison(comparison(0.4), shown(32.33), shown(33.0, "t"), RULES, "percent")
+    assert one.difference == 0.67
+
+
 def test_a_comparison_needs_two_shown_scores() -> None:
     one = reveal_comparison(comparison(0.01), shown(80.0), shown(None, "t"), RULES, "percent")
     assert (one.difference, one.low, one.high, one.p) == (None, None, None, "")

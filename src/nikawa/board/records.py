@@ -130,6 +130,8 @@ class Upload(BoardRecord, frozen=True):
     """The form of the file."""
     unreadable: tuple[str, ...] = ()
     """The first unreadable answers, each with the reason."""
+    kept: int = 0
+    """Bytes of the answers as the check read them: a small compressed file can hold many."""
 
 
 class Flag(BoardRecord, frozen=True):

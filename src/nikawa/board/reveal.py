@@ -443,7 +443,8 @@ def reveal_comparison(
             reason=None,
         )
     step = rules.step_of(true.n)
-    difference = round_to_step(second.value - first.value, step)
+    # of two shown scores, which may be finer than the step: those of a final split are
+    difference = round_to_step(second.value - first.value, min(step, FINAL_STEP))
     shown = msgspec.structs.replace(shown, difference=difference, p=coarse_p(true.p), reason=None)
     if not rules.intervals or isnan(true.low) or isnan(true.high):
         return shown

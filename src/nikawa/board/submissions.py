@@ -47,7 +47,7 @@ MAX_UPLOADS = 500
 """Of one account that no submission took."""
 MAX_SEED = 2**31 - 1
 MAX_UPLOAD_BYTES = 2_000_000_000
-"""Of these together."""
+"""Of these together, with the answers as the check read them."""
 MAX_SYSTEMS = 1000
 """Of one account, withdrawn ones included."""
 PREDICTIONS = "predictions.jsonl"
@@ -141,6 +141,7 @@ def receive_file(
         unknown=checked.unknown,
         form=checked.form,
         unreadable=checked.unreadable,
+        kept=len(answer.blocks[0]),
     )
 
 
@@ -182,14 +183,14 @@ def add_upload(db: Connection, upload: Upload) -> None:
             "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads WHERE account = ? AND submission IS NULL",
             upload.account,
         )
-        if row[0] >= MAX_UPLOADS or row[1] + upload.size > MAX_UPLOAD_BYTES:
+        if row[0] >= MAX_UPLOADS or row[1] + upload.size + upload.kept > MAX_UPLOAD_BYTES:
             raise Refused("too_many_uploads", 429)
     db.execute(
         "INSERT INTO uploads (id, account, body, size, at) VALUES (?, ?, ?, ?, ?)",
         upload.id,
         upload.account,
         encode(upload),
-        upload.size,
+        upload.size + upload.kept,
         upload.at,
     )
 
