@@ -285,6 +285,7 @@ def test_two_workers_who_met_give_one_dialogue(run: Run, tmp_path: Path) -> None
     [
         ({"domain_shares": "0.5,0.2"}, "domain_shares"),
         ({"domain_shares": "all"}, "domain_shares"),
+        ({"domain_shares": "nan,0.5"}, "domain_shares"),
         ({"constraints_least": 4}, "constraints_least = 4"),
         ({"turns_least": 30}, "turns_least = 30"),
         ({"mode": "live"}, "takes writers = 2"),

@@ -60,6 +60,8 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
     how, speaker = value["how"], value.get("speaker", 0)
     if not isinstance(how, str) or how not in HOW or type(speaker) is not int:
         return [Problem(REFUSED)]
+    if how != "self" and not is_live(options):  # a page could pass by the rules of states with it
+        return [Problem(REFUSED)]
     turns = read_turns(value["turns"])
     if turns is None or any(not 0 <= turn.by < MAX_SPEAKERS for turn in turns):
         return [Problem(REFUSED)]
@@ -340,6 +342,7 @@ FORM = WritingForm(
             {},
             {"dialogue": SAMPLE_TURNS},
             {"dialogue": {"how": "other", "turns": SAMPLE_TURNS}},
+            {"dialogue": {"how": "live", "turns": SAMPLE_TURNS}},
             _refused(),
             _refused(_FIRST, _SECOND),
             _refused(*SAMPLE_TURNS[:3]),

@@ -103,7 +103,7 @@ def goal_settings(config: Any) -> GoalSettings:
         shares = tuple(float(part) for part in config.domain_shares.split(","))
     except ValueError:
         shares = ()
-    if not shares or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+    if not shares or min(shares) < 0 or not abs(sum(shares) - 1) <= 1e-6:  # a NaN too
         what = f"the setting domain_shares = {config.domain_shares!r} cannot be used"
         raise BadInput(what, cure='write shares that add up to 1, such as "0.3,0.4,0.3"')
     return GoalSettings(
@@ -193,8 +193,9 @@ def to_example(
 
 
 def form_options(ontology: Ontology, entities: Entities, config: Any) -> Dialogue:
-    """The settings of the form with which dialogues are written."""
+    """The settings by which written dialogues are checked: also those that two workers wrote, whatever the `mode`."""
     return Dialogue(
+        mode="live",
         ontology=ontology,
         entities=entities,
         turns_least=config.turns_least,
