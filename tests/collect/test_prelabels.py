@@ -15,7 +15,7 @@ from nikawa.aggregation.prelabels import measure_prelabels
 from nikawa.collect.export import ExportOptions, export
 from nikawa.collect.form import Form, forms
 from nikawa.collect.items import import_judgements, sync_items
-from nikawa.collect.prelabels import make_wrong_answer
+from nikawa.collect.prelabels import describe_prelabels, make_wrong_answer
 from nikawa.collect.project import create_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import ADDED_TABLES, Store, open_store
@@ -234,6 +234,50 @@ def test_labels_in_another_order_are_a_change_of_a_ranking_alone(
     report = measure_prelabels([row])
     assert report is not None
     assert report.changed.value == float(changed)
+
+
+@pytest.mark.parametrize("answered", [0, 20])
+def test_control_items_are_filled_in_no_more_often_than_others(
+    make: Callable[..., Any], database: str, answered: int
+) -> None:
+    """Where the machine answered no item, or a third: else whoever sees a filled page knows that it is a control item."""
+    project = make(
+        items=60,
+        control=60,
+        prelabels={"source": MACHINE, "share": 1.0},
+        gold={"rate": 0.5, "after": 1000},
+    )
+    with open_store(database, project.folder, project.name) as store:
+        sync_items(project, store)
+        rows = [
+            Judgement(
+                example=f"i{n:03}",
+                worker=MACHINE,
+                question="label",
+                answer="neutral",
+                kind="machine",
+            )
+            for n in range(answered)
+        ]
+        if rows:
+            write_records(project.folder / "judged.jsonl", rows)
+            import_judgements(
+                project.folder,
+                project.folder / "judged.jsonl",
+                JudgementOptions(),
+                database=database,
+            )
+        crowd = Crowd(project, store)
+        crowd.join("aki")
+        work(crowd, "aki")
+        control = [row.prelabel is not None for row in crowd.exported("gold")]
+        assert len(control) >= 30
+        if answered:
+            assert 0 < sum(control) < 0.7 * len(control)  # a third is due
+            assert describe_prelabels(store, project) == ""
+        else:
+            assert not any(control)
+            assert f"no item has an answer of {MACHINE}" in describe_prelabels(store, project)
 
 
 @pytest.mark.parametrize(

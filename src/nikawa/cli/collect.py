@@ -198,7 +198,11 @@ def serve_pages(
             echo(f"{base}/owner is the dashboard of {project}; press Ctrl+C to stop")
         sys.stdout.flush()
 
-    run(project, ServeOptions(*where), started)
+    def note(text: str) -> None:
+        if not quiet:
+            echo(text, err=True)
+
+    run(project, ServeOptions(*where), started, note)
 
 
 def demo(

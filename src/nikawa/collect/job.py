@@ -368,11 +368,15 @@ class ServeOptions:
 
 
 def serve(
-    folder: Path, options: ServeOptions, on_start: Callable[[int], None] | None = None
+    folder: Path,
+    options: ServeOptions,
+    on_start: Callable[[int], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve a project until interrupted; `on_start` gets the port."""
+    """Serve a project until interrupted; `on_start` gets the port, `on_note` what the owner should know before."""
     from nikawa.collect.analyses import ANALYSES, in_process
     from nikawa.collect.app import create_app
+    from nikawa.collect.prelabels import describe_prelabels
     from nikawa.serve.clients import Networks
     from nikawa.serve.server import ConnectionLimits, run_server
 
@@ -384,6 +388,8 @@ def serve(
             if on_start is not None:
                 on_start(port)
 
+        if on_note is not None and (note := describe_prelabels(store, project)):
+            on_note(note)
         for language in LANGUAGES:
             project.guideline(
                 language

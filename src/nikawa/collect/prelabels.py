@@ -2,7 +2,8 @@
 
 This module fills the table `prelabels` with the answer of the machine to each item; `assignment.draw_prelabel` draws who
 sees it, and `export.read_answers` writes both with the judgement. A control item gets a wrong answer: who accepts what
-a machine says without a look is found by it. Workers cannot tell it from others, as it is filled in as often as they are.
+a machine says without a look is found by it. Workers cannot tell it from others, as it is filled in as often as they are:
+where the machine answered only a part of the items, only such a part of the control items gets one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nikawa.collect.form import Answer
 from nikawa.collect.imports import fit_judgements, list_questions
 from nikawa.collect.permutation import draw_number, draw_share
 from nikawa.collect.project import SETTINGS, Project
-from nikawa.collect.store import BY_MACHINE, decode_example
+from nikawa.collect.store import BY_MACHINE, Store, decode_example
 from nikawa.errors import BadInput
 from nikawa.io.judgements import JudgementOptions, open_judgements
 from nikawa.records import Example, Judgement, name_kind
@@ -62,6 +63,8 @@ def sync_prelabels(db: Connection, project: Project) -> None:
     if control == "wrong":
         for item, answer in make_wrong_answers(db, project, list(answers.values())).items():
             rows.setdefault(item, (CONTROL, answer))
+    spared = spared_items(kinds, rows, project)
+    rows = {item: row for item, row in rows.items() if item not in spared}
     db.execute("DELETE FROM prelabels")
     encode = msgspec.json.Encoder(order="deterministic").encode
     db.load(
@@ -70,6 +73,34 @@ def sync_prelabels(db: Connection, project: Project) -> None:
         [(item, who, encode(answer).decode()) for item, (who, answer) in sorted(rows.items())],
     )
     set_value(db, VERSION, version)
+
+
+def describe_prelabels(store: Store, project: Project) -> str:
+    """What the owner should know before workers come: that no page can be filled in; else empty."""
+    source = project.settings.prelabels.source
+    if not source:
+        return ""
+    (filled,) = store.read(
+        lambda db: db.required(
+            "SELECT count(*) FROM prelabels p JOIN items i ON i.id = p.item WHERE i.kind = 'main'"
+        )
+    )
+    if filled:
+        return ""
+    cure = f"import its judgements: nikawa collect import {project.folder} judged/judgements.jsonl"
+    return f"[prelabels] no item has an answer of {source}, so no page is filled in; {cure}"
+
+
+def spared_items(kinds: Mapping[int, str], answered: Collection[int], project: Project) -> set[int]:
+    """The control items without an answer of the machine: as large a part of them as of the main items, by chance."""
+    main = [item for item, kind in kinds.items() if kind == "main"]
+    covered = sum(item in answered for item in main) / max(1, len(main))
+    key, seed = project.draw_key, project.settings.assign.seed
+    return {
+        item
+        for item, kind in kinds.items()
+        if kind != "main" and draw_share(seed, "covered", item, key=key) >= covered
+    }
 
 
 def find_file(project: Project, source: str) -> Path:
