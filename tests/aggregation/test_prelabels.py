@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nikawa.aggregation.agree_job import AgreeOptions, agree
-from nikawa.aggregation.job import aggregate
+from nikawa.aggregation.job import AggregateOptions, aggregate
 from nikawa.aggregation.prelabels import (
     compare_answers,
     is_same_answer,
@@ -208,6 +208,23 @@ def test_machines_are_not_compared_with_answers_that_they_filled_in(tmp_path: Pa
     result = agree(str(always), options=AgreeOptions(resamples=100))
     assert result.machines is None
     assert "without the 600 that came filled in" in " ".join(result.report.remarks)
+
+
+def test_who_counts_machines_that_filled_answers_in_is_told(tmp_path: Path) -> None:
+    rows = simulate(20, follow=0.5)
+    shown = sum(row.prelabel is not None and row.prelabel.shown for row in rows)
+    machine = {row.example: row.prelabel.answer for row in rows if row.prelabel is not None}
+    rows += [
+        Judgement(example=item, worker="model:m", question="label", answer=answer, kind="machine")
+        for item, answer in machine.items()
+    ]
+    path = tmp_path / "judgements.jsonl"
+    write_records(path, rows)
+    for machines, told in (("ignore", 0), ("tie-break", shown)):
+        notes = aggregate(
+            str(path), options=AggregateOptions(rules=("majority",), machines=machines)
+        ).report.notes
+        assert sum(note.count for note in notes if "came filled in" in note.what) == told
 
 
 def test_machines_that_share_no_item_with_two_persons_do_not_stop_agree(tmp_path: Path) -> None:

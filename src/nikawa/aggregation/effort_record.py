@@ -21,7 +21,7 @@ WORDS = {
     "waits": "answers are under way",
     "budget": "the budget is spent",
     "settled": "further answers cannot change the gold",
-    "sure": "further answers are unlikely to change the gold",
+    "sure": "among the items whose gold further answers are least likely to change",
     "most": "has all persons",
 }
 

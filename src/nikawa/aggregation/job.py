@@ -188,7 +188,11 @@ def aggregate(
             for name, each in verdicts.items()
         ),
         excluded=tuple(effects),
-        notes=(*source.notes, *note_unused_decisions(book, questions.values())),
+        notes=(
+            *source.notes,
+            *note_unused_decisions(book, questions.values()),
+            *(note_filled_in(source, tables) if use != "ignore" else ()),
+        ),
         remarks=count_remarks(source),
         effort=msgspec.UNSET if effort is None else effort.describe(),
         prelabels=describe_prelabels(source, tables),
@@ -212,6 +216,21 @@ def describe_prelabels(
     questions = dict.fromkeys(table.question for table in tables.values())
     reports = [measure_prelabels(source.prelabelled, question) for question in questions]
     return " ".join(report.verdict for report in reports if report) or msgspec.UNSET
+
+
+def note_filled_in(source: JudgementSource, tables: Mapping[str, Table]) -> Iterator[Note]:
+    """A note on persons who answered after they had seen a machine's answer: such a vote is not independent of it."""
+    asked = {table.question for table in tables.values()}
+    shown = sum(
+        row.question in asked and row.prelabel is not None and row.prelabel.shown
+        for row in source.prelabelled
+    )
+    if shown:
+        what = "answers of persons that came filled in with a machine's answer"
+        done = (
+            "they lean towards it, so --machines counts it twice; leave --machines out, or say so"
+        )
+        yield Note(what=what, done=done, count=shown, lines=())
 
 
 def describe_machines(
