@@ -145,6 +145,10 @@ def test_the_figures_of_a_build_are_shown(part: TaskRuns) -> None:
     assert found.note.rows == (("Labels", "6", "3", "alpha", "0.710"),)
     assert found.note.sources[0].endswith("#/asks/0/agreement/alpha")
     assert found.whole == figures
+    assert data_commands([part]) == [
+        '# garden.toml: the settings under "config" in plot/build.json\n'
+        "nikawa generate g -n 2 --config garden.toml --out plot"
+    ]
 
 
 def test_the_command_that_made_it_is_told(part: TaskRuns) -> None:

@@ -176,8 +176,21 @@ def data_commands(tasks: Sequence[TaskRuns]) -> list[str]:
         dataset = task.task.dataset
         line = making_command(task.answered.card) if is_custom(dataset) else ""
         if line:
-            commands[dataset] = f"{line} --out {quote(dataset)}"
+            commands[dataset] = f"{_with_config(line, dataset)} --out {quote(dataset)}"
     return list(commands.values())
+
+
+def _with_config(line: str, dataset: str) -> str:
+    """The command that built a dataset, with the config that it needs, and where its content is."""
+    path = Path(dataset) / BUILT
+    if not path.is_file():
+        return line
+    built = read_json(path, Built)
+    config = f"{built.recipe}.toml"
+    remark = f'# {config}: the settings under "config" in {path.as_posix()}'
+    if built.figures.simulated:
+        remark += "; simulated answers: add --simulate with the seed of the build"
+    return f"{remark}\n{line} --config {quote(config)}"
 
 
 def _file_of(task: TaskRuns, what: str) -> str:
