@@ -223,7 +223,7 @@ def parse_entities(value: Any, ontology: Ontology, file: Path | str = "entities"
                     )
                 if text in UNSAID or _UNSHOWN.search(text) or not text.strip():
                     what = f"{where}: {text!r} cannot be the {name!r} of a state"
-                    cure = "none and dontcare mean that nothing was said: write another word, on one line"
+                    cure = "none and dontcare have a meaning of their own: write another word, on one line"
                     raise BadInput(what, file=file, cure=cure)
                 if slot.values and text not in slot.values:
                     what = f"{where}: {text!r} is not a value of {name!r}"
