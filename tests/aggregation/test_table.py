@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from nikawa.aggregation import table as module
-from nikawa.aggregation.table import RepeatedAnswer, Table, factorise
+from nikawa.aggregation.table import RepeatedAnswer, Table
 from nikawa.errors import BadInput
+from nikawa.io.coding import factorise
 from nikawa.records import Judgement
 
 

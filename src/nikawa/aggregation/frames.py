@@ -21,16 +21,10 @@ from numpy.typing import NDArray
 from nikawa.aggregation.judgements import build_table, open_source
 from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.structures import find_kind
-from nikawa.aggregation.table import (
-    CodedColumn,
-    Column,
-    Table,
-    TextNames,
-    code_texts,
-    no_judgements,
-)
+from nikawa.aggregation.table import Table, no_judgements
 from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput, list_names, unknown
+from nikawa.io.coding import CodedColumn, Column, TextNames, code_texts
 from nikawa.io.judgements import JudgementOptions
 from nikawa.io.judgements.crowd import recognise_columns
 from nikawa.io.judgements.remarks import REPORT, is_remark, is_reserved

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from nikawa.aggregation.table import (
     RepeatedAnswer,
     Table,
     TableBuilder,
-    UncountableAnswer,
     chunks_of,
     no_judgements,
     several_questions,
@@ -33,10 +32,12 @@ from nikawa.datasets import load
 from nikawa.datasets.load import find_hidden_references, read_judgements
 from nikawa.datasets.names import benchmarks, find_benchmark, spec_of
 from nikawa.errors import BadInput, name_faulty_file, place_fault
+from nikawa.io.coding import UncountableAnswer
 from nikawa.io.folders import JUDGEMENTS, is_dataset_folder
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import JudgementOptions, Note, Notes, find_lines, open_judgements
 from nikawa.io.judgements.base import Reading
+from nikawa.io.judgements.plain import PlainJudgements
 from nikawa.io.pipes import input_path
 from nikawa.records import Dataset, Example, Judgement, reference
 
@@ -62,6 +63,8 @@ class JudgementSource:
     """Answers of models and simulations, which are not among `judgements`, once all is read."""
     prelabelled: list[Judgement] = field(default_factory=list)
     """The answers of persons whose page was filled in with a machine's answer or could have been, once all is read."""
+    known: Collection[str] | None = None
+    """The items there are, where that is known."""
     hidden: Collection[str] = ()
     """Examples whose labels are hidden from the reader: what was decided or said about them would tell the label."""
 
@@ -77,6 +80,16 @@ class JudgementSource:
             return ()
         notes = self.reading.notes.report()
         return tuple(msgspec.structs.replace(note, place=self.reading.place) for note in notes)
+
+    def read_plain(self) -> PlainJudgements | None:
+        """All judgements as coded columns, where the file is plain: see `Reading.plain`. None: take `judgements`."""
+        columns = None if self.reading is None else self.reading.plain()
+        if columns is None:
+            return None
+        names = columns.items.names
+        if self.known is not None and not all(name in self.known for name in names):
+            return None
+        return None if self.hidden and any(name in self.hidden for name in names) else columns
 
     @property
     def decisions(self) -> list[tuple[int, Judgement]]:
@@ -166,6 +179,7 @@ def open_source(
         how=how,
         machines=apart,
         prelabelled=prelabelled,
+        known=known,
         hidden=names,
     )
 
@@ -217,6 +231,12 @@ def skip_hidden(
 def build_table(source: JudgementSource, question: str | None = None) -> Table:
     """The table of one question; it may be left out where there is one only, or a dataset has a first."""
     question = question or source.question
+    columns = source.read_plain()
+    if columns is not None:
+        with suppress(BadInput):  # the judgements, one by one, explain it with their lines
+            table = Table.from_plain(columns, question)
+            source.judgements = iter(())
+            return table
     with name_faulty_file(source.file), _name_lines(source, question):
         return Table.from_judgements(freeze_answers(source.judgements, question), question)
 

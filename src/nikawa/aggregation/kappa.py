@@ -25,7 +25,8 @@ from nikawa.aggregation.measure import (
     mean_measure,
     ratio,
 )
-from nikawa.aggregation.table import Codes, Floats, Table, pair_answers, sum_weights
+from nikawa.aggregation.table import Floats, Table, pair_answers, sum_weights
+from nikawa.io.coding import Codes
 
 MAX_COHEN_WORKERS = 20
 """Workers above which Cohen's kappa, a mean over pairs of workers, is left out."""

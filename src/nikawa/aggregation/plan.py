@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.aggregation.rules import FINISHERS, Rule, parse_rule
-from nikawa.aggregation.table import Codes, Floats, Table
+from nikawa.aggregation.table import Floats, Table
 from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
 from nikawa.errors import BadInput
+from nikawa.io.coding import Codes
 from nikawa.records import Record
 
 MAX_WORKERS = 20

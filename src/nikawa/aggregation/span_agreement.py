@@ -22,8 +22,9 @@ import numpy as np
 from nikawa.aggregation.alpha import finish_nominal
 from nikawa.aggregation.measure import NOMINAL, SummedMeasure, ratio_of_sums
 from nikawa.aggregation.spans import Marks, answers_by_item, count_equal
-from nikawa.aggregation.table import Floats, Numbering, Table
+from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput
+from nikawa.io.coding import Numbering
 
 
 def span_measures(

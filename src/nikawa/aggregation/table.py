@@ -8,26 +8,24 @@ codes of answers follow the sorted categories.
 from __future__ import annotations
 
 import math
-import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from itertools import islice
 from types import NoneType
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput, list_names
+from nikawa.io.coding import CodedColumn, Codes, Column, Numbering, encode, factorise
+from nikawa.io.judgements.plain import PlainJudgements
 from nikawa.records import Judgement
 
-Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-Column = Sequence[Any] | NDArray[Any]
 
 CHUNK_SIZE = 1 << 14
 """Records taken from a stream at a time."""
@@ -35,19 +33,6 @@ BLOCK_SIZE = 1 << 20
 """Judgements taken at a time where memory matters."""
 MAX_ANSWERS_SIDE_BY_SIDE = 16
 """Maximum number of answers per item for which repeats are found by direct comparison."""
-PEEKED_ENTRIES, MAX_OBJECTS = 4096, 8
-"""Entries of a column that are looked at first, and the most objects there that are compared by address."""
-MIN_NAMES_HELD_BACK = 1 << 14
-"""Distinct texts of a column from which on they stay in Arrow until one is asked for."""
-MAX_SHARE_OF_RUNS = 0.5
-"""Share of the first texts that differ from the one before, above which each text is looked up, not each run of one."""
-MIN_TEXTS_FOR_ARROW = 1 << 10
-"""Shortest column of texts that pyarrow codes, where it is loaded."""
-ANSWER_KINDS = "an answer is a label, a number, or a list of spans as {start, end, label}"
-
-
-class UncountableAnswer(BadInput):
-    """An answer that nothing can be counted of; a reader can name its line."""
 
 
 class RepeatedAnswer(BadInput):
@@ -127,6 +112,28 @@ class Table:
             names=(items.names, workers.names, answers.names),
             missing=missing,
         )
+
+    @classmethod
+    def from_plain(cls, columns: PlainJudgements, question: str | None = None) -> Table:
+        """The same from the columns of a plain file; it is refused as the judgements one by one would be."""
+        questions, answers = columns.questions, columns.answers
+        if question is None and len(questions.names) > 1:
+            raise several_questions(questions.names)
+        name = questions.names[0] if question is None else question
+        asked = questions.where(lambda other: other == name)
+        is_answered = asked & answers.where(lambda answer: answer is not None)
+        parts, seconds = (columns.items, columns.workers, answers), columns.seconds
+        if not is_answered.all():
+            items, workers, answers = (part[is_answered] for part in parts)
+            seconds = None if seconds is None else seconds[is_answered]
+            parts = items, workers, answers
+        if seconds is not None and np.isnan(seconds).all():
+            seconds = None
+        items, workers, answers = parts
+        codes = (items.codes, workers.codes, answers.codes)
+        names = (items.names, workers.names, answers.names)
+        missing = int(asked.sum()) - len(items)
+        return _make_table(name, codes, names, missing, seconds)
 
     @classmethod
     def from_columns(
@@ -449,221 +456,3 @@ def refuse_repeats(table: Table) -> None:
         first = int(keys[1:][same][0])
         item_code, worker_code = divmod(first, len(table.workers))
         raise RepeatedAnswer(table, item_code, worker_code, int(same.sum()))
-
-
-# Columns of names as integer codes, as fast as their kind allows
-
-
-@dataclass(frozen=True, eq=False)
-class CodedColumn:
-    """A column as codes of its names."""
-
-    codes: Codes
-    """A place in `names` for each entry."""
-    names: Sequence[Any]
-    """The distinct entries."""
-
-    @classmethod
-    def of(cls, column: Column | CodedColumn) -> CodedColumn:
-        """A column coded in order of first appearance, each text looked up once."""
-        if isinstance(column, CodedColumn):
-            return column
-        codes, names = factorise(column)
-        return cls(codes.astype(np.int32, copy=False), names).in_order()
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, places: NDArray[Any]) -> CodedColumn:
-        """Some of the entries, in order of first appearance."""
-        return CodedColumn(self.codes[places], self.names).in_order()
-
-    def in_order(self) -> CodedColumn:
-        """The same with names that occur only, numbered in order of first appearance."""
-        steps = self.codes[1:] - self.codes[:-1]
-        is_whole = len(self) and self.codes[0] == 0 and self.codes[-1] == len(self.names) - 1
-        if is_whole and steps.min(initial=0) >= 0 and steps.max(initial=0) <= 1:  # sorted
-            return self
-        places = np.arange(len(self.codes) - 1, -1, -1, dtype=np.int32)
-        first = np.full(len(self.names), len(self.codes), dtype=np.int32)
-        first[self.codes[::-1]] = places  # the last one written stays, and is the first entry
-        if (first[1:] > first[:-1]).all() and (first < len(self.codes)).all():
-            return self
-        order = np.argsort(first, kind="stable")[: int((first < len(self.codes)).sum())]
-        place = np.zeros(len(self.names), dtype=np.int32)
-        place[order] = np.arange(len(order), dtype=np.int32)
-        return CodedColumn(place[self.codes], [self.names[i] for i in order.tolist()])
-
-    def where(self, holds: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """Which entries fulfil a condition, which is asked once for each name."""
-        fits = np.fromiter(map(holds, self.names), dtype=np.bool_, count=len(self.names))
-        return np.ones(len(self), dtype=np.bool_) if fits.all() else fits[self.codes]
-
-    def rename(self, names: Iterable[Any]) -> CodedColumn:
-        """The same with other names, of which several may be one."""
-        numbering = Numbering()
-        codes = encode(numbering, names, len(self.names))
-        return CodedColumn(codes[self.codes], list(numbering))
-
-
-class Numbering(dict[Any, int]):
-    """Names numbered in order of first appearance; looking one up numbers it."""
-
-    def __missing__(self, name: Any) -> int:
-        code = self[name] = len(self)
-        return code
-
-
-def encode(numbering: Numbering, names: Iterable[Any], size: int) -> Codes:
-    """Codes of names, new ones numbered on the way."""
-    try:
-        return np.fromiter(map(numbering.__getitem__, names), dtype=np.int32, count=size)
-    except TypeError:
-        raise UncountableAnswer("an answer is a list or a mapping", cure=ANSWER_KINDS) from None
-
-
-def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], Sequence[Any]]:
-    """Codes of a column, and the names they stand for; codes of few names may be bytes."""
-    if isinstance(column, np.ndarray):
-        if np.issubdtype(column.dtype, np.integer) and len(column):
-            low = int(column.min())
-            high = int(column.max())
-            if high - low < 4 * len(column) + 1024:
-                return _factorise_integers(column, low)
-        if column.dtype == object and column.ndim == 1:
-            codes_and_names = _factorise_objects(column)
-            if codes_and_names is not None:
-                return codes_and_names
-    texts = code_texts(column)
-    if texts is not None:
-        return texts.codes, texts.names
-    names = column.tolist() if hasattr(column, "tolist") else column
-    numbering = Numbering()
-    try:  # at most 256 names, as labels are: bytes are made faster than integers
-        codes = np.frombuffer(bytes(map(numbering.__getitem__, names)), dtype=np.uint8)
-    except (ValueError, TypeError):
-        return encode(numbering, names, len(names)), list(numbering)
-    return codes, list(numbering)
-
-
-def code_texts(column: Any) -> CodedColumn | None:
-    """Codes of a column of texts without blanks, by pyarrow where it is loaded; None for any other column.
-
-    Columns that Arrow holds already, as those of pandas and polars, are not copied.
-    """
-    pa = sys.modules.get("pyarrow")
-    if pa is None or len(column) < MIN_TEXTS_FOR_ARROW:
-        return None
-    try:
-        if hasattr(column, "__arrow_c_stream__"):
-            texts = pa.chunked_array(column)
-        elif isinstance(column[0], str):
-            texts = pa.array(column)  # refuses what is no text, and infers the type of the rest
-        else:
-            return None
-    except (pa.ArrowException, TypeError, ValueError, LookupError):  # half of a surrogate pair too
-        return None
-    types = pa.types
-    if not (types.is_string(texts.type) or types.is_large_string(texts.type)) or texts.null_count:
-        return None
-    if isinstance(texts, pa.ChunkedArray):
-        texts = texts.combine_chunks()
-    run_end_encode = import_module("pyarrow.compute").run_end_encode
-    peeked = texts.slice(0, PEEKED_ENTRIES)
-    if len(run_end_encode(peeked).values) > MAX_SHARE_OF_RUNS * len(peeked):
-        coded = texts.dictionary_encode()
-        return CodedColumn(coded.indices.to_numpy(), hold_names(coded.dictionary))
-    runs = run_end_encode(texts)
-    coded = runs.values.dictionary_encode()
-    lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
-    return CodedColumn(np.repeat(coded.indices.to_numpy(), lengths), hold_names(coded.dictionary))
-
-
-def hold_names(texts: Any) -> Sequence[str]:
-    """Distinct texts of Arrow as a list; very many, as those of items, only once one is asked for."""
-    names: list[str] = texts.to_pylist() if len(texts) < MIN_NAMES_HELD_BACK else []
-    return names or TextNames(texts)
-
-
-class TextNames(Sequence[str]):
-    """The distinct texts of a column that Arrow holds, which become Python's when one is asked for."""
-
-    def __init__(self, texts: Any) -> None:
-        self._arrow = texts
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        texts: list[str] = self._arrow.to_pylist()
-        return texts
-
-    def __len__(self) -> int:
-        return len(self._arrow)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        return self._texts[place]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._texts
-
-    def __eq__(self, other: object) -> bool:
-        return self._texts == (other._texts if isinstance(other, TextNames) else other)
-
-    __hash__ = None  # type: ignore[assignment]  # as a list
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self._texts,)
-
-
-def _factorise_integers(column: NDArray[Any], low: int) -> tuple[Codes, list[Any]]:
-    """Codes of integers in a narrow range, by counting: in the order of the integers."""
-    shifted = column - low if low else column
-    present = np.bincount(shifted) > 0
-    names = (np.flatnonzero(present) + low).tolist()
-    if len(names) == len(present):
-        return shifted.astype(np.int32), names
-    codes = np.cumsum(present, dtype=np.int32) - 1
-    return codes[shifted].astype(np.int32), names
-
-
-def _factorise_objects(column: NDArray[Any]) -> tuple[NDArray[np.uint8], list[Any]] | None:
-    """Codes of a column that holds the same few objects again and again, as labels read by pandas are.
-
-    Addresses are compared ten times faster than names are looked up; None where there are more objects.
-    """
-    addresses = np.asarray(_Addresses(column))
-    values, first = np.unique(addresses[:PEEKED_ENTRIES], return_index=True)
-    if not 0 < len(values) <= MAX_OBJECTS:
-        return None
-    order = np.argsort(first)
-    numbering = Numbering()
-    codes = np.zeros(len(column), dtype=np.uint8)
-    coded = 0
-    for address, place in zip(values[order].tolist(), first[order].tolist(), strict=True):
-        same = addresses == address
-        coded += int(np.count_nonzero(same))
-        try:
-            codes += same.view(np.uint8) * np.uint8(numbering[column[place]])
-        except TypeError:  # a list: refused where names are looked up
-            return None
-    return (codes, list(numbering)) if coded == len(column) else None
-
-
-class _Addresses:
-    """An array of objects seen as the addresses it holds; numpy's own protocol, nothing is copied."""
-
-    def __init__(self, column: NDArray[Any]) -> None:
-        place = column.__array_interface__["data"][0]
-        self.__array_interface__ = {
-            "data": (place, True),
-            "shape": column.shape,
-            "strides": column.strides,
-            "typestr": np.dtype(np.intp).str,
-            "version": 3,
-        }

@@ -40,7 +40,7 @@ from nikawa.aggregation.structures import (
     find_kind,
     vote_on_structures,
 )
-from nikawa.aggregation.table import Codes, Counts, Floats, Table, group_medians
+from nikawa.aggregation.table import Counts, Floats, Table, group_medians
 from nikawa.aggregation.trees import (
     Tree,
     check_tree_rule,
@@ -49,6 +49,7 @@ from nikawa.aggregation.trees import (
     vote_on_trees,
 )
 from nikawa.errors import BadInput, suggest
+from nikawa.io.coding import Codes
 from nikawa.records import Span
 
 ACCEPTED, DROPPED, TIED = 0, 1, 2

@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.aggregation.dawid_skene import JudgementSums, normalise_joint
-from nikawa.aggregation.table import Codes, Floats, Table, sum_weights
+from nikawa.aggregation.table import Floats, Table, sum_weights
+from nikawa.io.coding import Codes
 
 Flags = NDArray[np.bool_]
 

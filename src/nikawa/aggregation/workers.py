@@ -26,7 +26,6 @@ from nikawa.aggregation.structures import closeness_to_rest, find_kind
 from nikawa.aggregation.table import (
     BLOCK_SIZE,
     AnswerPairs,
-    Codes,
     Counts,
     Floats,
     Table,
@@ -37,6 +36,7 @@ from nikawa.aggregation.table import (
 from nikawa.aggregation.trees import holds_trees, las_against_rest, to_known_tree
 from nikawa.aggregation.verdicts import ACCEPTED, Ties, Verdicts, apply_rule
 from nikawa.errors import BadInput
+from nikawa.io.coding import Codes
 from nikawa.records import Record
 
 MAX_LABELS = 1_000

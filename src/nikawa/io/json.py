@@ -91,6 +91,19 @@ def read_json_lines(path: Path, kind: type[T], *, unique: bool = False) -> Itera
         raise BadInput("the file is empty", file=path, cure="write at least one record")
 
 
+def read_plain_json_lines(path: Path, kind: type[T]) -> Iterator[list[T]]:
+    """Yield the values of many lines at a time; a line that `read_json_lines` refuses ends it with a `ValueError`.
+
+    So does a line that needs a second look, such as one whose names may repeat.
+    """
+    decoder = _LineDecoder(path, kind, unique=True)
+    for block in read_blocks_of_lines(path):
+        values = None if len(block) >= CHECKED_BYTES else decoder.decode_block(block)
+        if values is None:
+            raise ValueError("a line needs a second look")
+        yield values
+
+
 class _LineDecoder(Generic[T]):
     """Decodes many lines at a time, and one by one where something is wrong with any."""
 
@@ -108,6 +121,13 @@ class _LineDecoder(Generic[T]):
             for at, line in enumerate(block.split(b"\n"), start=number):
                 refuse_long_line(len(line), self.path, at)
                 refuse_large_json(line, self.path, at)
+        values = self.decode_block(block)
+        if values is not None:
+            return enumerate(values, start=number)
+        return self._decode_one_by_one(_split_lines(block), number)
+
+    def decode_block(self, block: bytes) -> list[T] | None:
+        """The values of whole lines; None where one of them may be wrong."""
         if self.is_as_written:
             try:
                 values = self.decoder.decode_lines(block)
@@ -116,17 +136,14 @@ class _LineDecoder(Generic[T]):
             else:
                 self.is_as_written = self.write_anew(values) == block
                 if self.is_as_written:
-                    return enumerate(values, start=number)
-        lines = block.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
+                    return values
         try:
-            values = list(map(self.decoder.decode, lines))
+            values = list(map(self.decoder.decode, _split_lines(block)))
         except _FAULTS:
-            return self._decode_one_by_one(lines, number)
+            return None
         if b"\r" in block or (self.unique and self._may_repeat(block, values)):
-            return self._decode_one_by_one(lines, number)
-        return enumerate(values, start=number)
+            return None
+        return values
 
     def _may_repeat(self, block: bytes, values: list[Any]) -> bool:
         if not _keeps_all_names(self.kind):
@@ -154,6 +171,11 @@ class _LineDecoder(Generic[T]):
         if not line.strip():
             return BadInput("is empty", file=self.path, line=number, cure="remove the line")
         return json_fault(problem, line, self.path, number)
+
+
+def _split_lines(block: bytes) -> list[bytes]:
+    lines = block.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def encode_json(value: Any) -> bytes:

@@ -273,6 +273,24 @@ class ReadPlan:
     might take too much."""
 
 
+def is_read_at_once(stream: BinaryIO, path: Path) -> bool:
+    """Whether a row group takes little memory as numbers into dictionaries: no lists, and no page that may grow.
+
+    Raises `ValueError` or `OSError` if the file is damaged.
+    """
+    limits = read_limits()
+    for chunks in read_chunks(stream, path):
+        held = 0
+        for chunk in chunks:
+            for page in read_pages(stream, chunk):
+                if chunk.is_nested or page.repeats or page.size > limits.page:
+                    return False
+                held += page.size
+        if held > MAX_HELD_BYTES:
+            return False
+    return True
+
+
 def plan_reading(stream: BinaryIO, path: Path, most: int) -> ReadPlan:
     """Return how to read a file: `most` rows at a time if that is small enough.
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,9 @@ from nikawa.errors import BadInput, place_fault, suggest
 from nikawa.io.json import read_json_lines
 from nikawa.io.judgements.remarks import REPORT, is_remark, kind_of, remarks_file
 from nikawa.records import Judgement, Prelabel, Record, find_answerer
+
+if TYPE_CHECKING:
+    from nikawa.io.judgements.plain import PlainJudgements
 
 Numbered = Iterator[tuple[int, Judgement]]
 WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
@@ -146,6 +149,10 @@ class Notes:
         )
 
 
+def _not_plain() -> None:
+    """For a file that is read record by record."""
+
+
 @dataclass
 class Reading:
     """A file of judgements about to be read: `notes` fill while `rows` are taken."""
@@ -170,6 +177,8 @@ class Reading:
     """(Place, report) of workers who handed an item back."""
     comments: list[tuple[int, Judgement]] = field(default_factory=list)
     """(Place, answer) of the answers that a worker wrote a comment on."""
+    plain: Callable[[], PlainJudgements | None] = _not_plain
+    """The same as `rows` as coded columns, at once, with answers in NFC; None where the file is not plain: then take `rows`."""
 
     def fault(self, place: int, what: str, cure: str) -> BadInput:
         """Return the error for a place in the file."""
@@ -209,7 +218,7 @@ class Reading:
             kinds = self.kinds
             self.kinds = {ours[name]: kind for name, kind in kinds.items() if name in ours}
 
-        self.rows = rename_rows()
+        self.rows, self.plain = rename_rows(), _not_plain
         return self
 
     def known(self, names: Container[str]) -> Numbered:
@@ -267,6 +276,8 @@ class Reading:
                 self._add_remark(place, judgement)
 
         self.rows = part()
+        if beside.exists():
+            self.plain = _not_plain
         return self
 
     def _add_remark(self, place: int, judgement: Judgement) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -43,6 +45,8 @@ from nikawa.io.judgements.remarks import is_remark
 from nikawa.io.judgements.sheets import (
     BOM,
     MAP_CURE,
+    Columns,
+    Layout,
     detect_layout,
     map_columns,
     parse_map,
@@ -51,8 +55,11 @@ from nikawa.io.judgements.sheets import (
 )
 from nikawa.io.lines import opening
 from nikawa.io.pipes import is_piped
-from nikawa.io.records import format_of, write_records
+from nikawa.io.records import format_of, suffix_of, write_records
 from nikawa.records import Example, Judgement
+
+if TYPE_CHECKING:
+    from nikawa.io.judgements.plain import PlainJudgements
 
 FORMS = ("records", "sheet", "label-studio", "doccano", "potato", "prodigy", "argilla", "mturk")
 """What can be read; records, Label Studio's and doccano's files and the crowd platforms' sheets can be written."""
@@ -121,6 +128,7 @@ def open_rows(path: Path, options: JudgementOptions) -> Reading:
         if ".tsv" in path.name:
             rows = unguard_judgements(rows)
         reading.rows = clean_answers(rows, reading.notes)
+        reading.plain = partial(read_plain_records, path)
     else:
         reading = open_foreign(path, form, options)
     return reading.rename(options.questions) if options.questions else reading
@@ -163,7 +171,7 @@ def open_tool(path: Path, form: str, options: JudgementOptions) -> Reading:
         return read_label_studio_csv(path, layout, options)
     if form == "mturk":
         return read_mturk(path, layout, options)
-    return open_sheet(path, options)
+    return open_sheet(path, options, layout)
 
 
 def recognise_form(path: Path) -> str:
@@ -265,11 +273,8 @@ def clean_answers(
         yield place, judgement
 
 
-def open_sheet(path: Path, options: JudgementOptions) -> Reading:
-    """Open a sheet: detect its layout, and map its columns by the options or by the words of its
-    heading.
-    """
-    layout = detect_layout(path, options.encoding)
+def open_sheet(path: Path, options: JudgementOptions, layout: Layout) -> Reading:
+    """Open a sheet of a layout, and map its columns by the options or by the words of its heading."""
     mark = " with a byte order mark" if layout.bom else ""
     reading = Reading(path, f"sheet in {layout.encoding}{mark}", iter(()))
     header = read_heading(path, layout, reading.notes)
@@ -283,7 +288,25 @@ def open_sheet(path: Path, options: JudgementOptions) -> Reading:
     columns = map_columns(mapping, header, options.question, path)
     reading.workers_are = "columns" if columns.wide else "persons"
     reading.rows = unguard_judgements(read_columns(path, layout, columns, reading.notes))
+    reading.plain = partial(read_plain_columns, path, layout, columns)
     return reading
+
+
+def read_plain_records(path: Path) -> PlainJudgements | None:
+    """Our own records as coded columns, where they are plain: see `Reading.plain`."""
+    from nikawa.io.judgements import plain  # it loads numpy, which most readers do without
+
+    suffix = suffix_of(path) or ".jsonl"
+    if suffix == ".parquet":
+        return plain.code_parquet(path)
+    return plain.code_lines(path) if suffix.startswith(".jsonl") else None
+
+
+def read_plain_columns(path: Path, layout: Layout, columns: Columns) -> PlainJudgements | None:
+    """A sheet as coded columns, where it is plain: see `Reading.plain`."""
+    from nikawa.io.judgements.plain import code_sheet
+
+    return code_sheet(path, layout, columns)
 
 
 def find_lines(

@@ -17,8 +17,9 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from io import BytesIO
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, BinaryIO, get_args
 
 import msgspec
 
@@ -33,6 +34,7 @@ from nikawa.io.judgements.base import (
     parse_json_cell,
     parse_seconds,
 )
+from nikawa.io.limits import read_limits
 from nikawa.io.lines import (
     RowLines,
     guess_encoding,
@@ -44,6 +46,8 @@ from nikawa.io.tsv import check_header
 from nikawa.records import Judgement, JudgementKind, Prelabel
 
 BOM = b"\xef\xbb\xbf"
+STRETCH_BYTES = 1 << 16
+"""Bytes that are looked at together before any line is looked at alone."""
 SAMPLE_BYTES = 1 << 16
 """Bytes of non-ASCII lines that the encoding is detected from."""
 FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
@@ -77,22 +81,30 @@ def detect_layout(path: Path, encoding: str | None = None) -> Layout:
             raise BadInput(f"there is no encoding {encoding!r}", cure=cure) from None
     first, foreign = b"", b""
     utf8_line = foreign_line = 0
+    done = 0
     with open_bytes(path) as stream:
-        for number, raw in numbered_lines(stream):
-            first = first or raw
-            refuse_bytes(raw, path, number)
-            if raw.isascii() or encoding is not None:
+        while block := _read_stretch(stream):
+            is_known = bool(done) and b"\0" not in block and len(block) < read_limits().line
+            is_utf8 = block.isascii() or (utf8_line and not foreign and _is_utf8(block))
+            if is_known and (is_utf8 or encoding is not None):
+                done += block.count(b"\n")
                 continue
-            if not _is_utf8(raw):
-                if utf8_line:
-                    raise _refuse_mixed(path, number, utf8_line)
-                if len(foreign) < SAMPLE_BYTES:
-                    foreign += raw
-                foreign_line = foreign_line or number
-            elif foreign and len(_CJK.findall(raw.decode())) > 1:
-                raise _refuse_mixed(path, number, foreign_line)
-            elif not foreign:
-                utf8_line = utf8_line or number
+            for number, raw in enumerate(BytesIO(block), start=done + 1):
+                done = number
+                first = first or raw
+                refuse_bytes(raw, path, number)
+                if raw.isascii() or encoding is not None:
+                    continue
+                if not _is_utf8(raw):
+                    if utf8_line:
+                        raise _refuse_mixed(path, number, utf8_line)
+                    if len(foreign) < SAMPLE_BYTES:
+                        foreign += raw
+                    foreign_line = foreign_line or number
+                elif foreign and len(_CJK.findall(raw.decode())) > 1:
+                    raise _refuse_mixed(path, number, foreign_line)
+                elif not foreign:
+                    utf8_line = utf8_line or number
     if not first.removeprefix(BOM):
         raise BadInput("is empty", file=path, cure="write a header line and rows")
     if encoding is None and foreign:
@@ -106,6 +118,14 @@ def detect_layout(path: Path, encoding: str | None = None) -> Layout:
     if not counts[separator]:
         separator = max(counts, key=lambda mark: counts[mark])
     return Layout(encoding or "utf-8", separator, first.startswith(BOM))
+
+
+def _read_stretch(stream: BinaryIO) -> bytes:
+    """The next whole lines; a line that is too long comes cut."""
+    block: bytes = stream.read1(STRETCH_BYTES)  # type: ignore[attr-defined]  # it is buffered
+    if not block or block.endswith(b"\n"):
+        return block
+    return block + stream.readline(read_limits().line)
 
 
 def refuse_bytes(raw: bytes, path: Path, number: int) -> None:
@@ -313,7 +333,7 @@ def read_columns(path: Path, layout: Layout, columns: Columns, notes: Notes) -> 
             for question, column, at in answers:
                 answer: Any = cells[at]
                 if answer not in plain:
-                    answer = _read_answer(cells[at], line, notes)
+                    answer = read_answer(cells[at], line, notes)
                     if answer is None:
                         continue
                     if answer == cells[at]:
@@ -346,7 +366,7 @@ def _read_extras(
     }
 
 
-def _read_answer(cell: str, line: int, notes: Notes) -> Any:
+def read_answer(cell: str, line: int, notes: Notes) -> Any:
     """The answer in a cell; None where it is blank, which is noted."""
     answer: Any = parse_json_cell(cell)
     if answer is None:
