@@ -193,6 +193,8 @@ def test_a_parser_proposes_trees_or_nothing_does(begun: Any, tmp_path: Path) -> 
     begun(preparse="parser", parser="trees.jsonl")()
     trees = [one.inputs["tree"] for one in read_examples(out / "people" / "trees" / "tasks.jsonl")]
     assert sum(tree["heads"][0] == len(tree["heads"]) for tree in trees) > len(trees) / 2
+    with pytest.raises(BadInput, match="root_label = 'top' is not a relation of klue-dp"):
+        begun(root_label="top")()
     with pytest.raises(BadInput, match="needs the setting parser"):
         begun(preparse="parser", parser="")()
     write_records(tmp_path / "trees.jsonl", tasks, overwrite=True)

@@ -497,18 +497,26 @@ def tree_stages(language: Language) -> tuple[Stage | Ask, ...]:
     )
 
 
-def check_trees(config: Any) -> None:
-    """Refuse settings that could not be met."""
-    from nikawa.text import analyser
+def check_trees(language: Language) -> Callable[[Any], None]:
+    """The function that refuses settings that could not be met."""
 
-    check_split(config)
-    if config.shortest > config.longest:
-        what = f"shortest = {config.shortest} is more than longest = {config.longest}"
-        raise BadInput(what, cure="lower one or raise the other")
-    if config.preparse == "parser" and not config.parser:
-        what = 'preparse = "parser" needs the setting parser'
-        raise BadInput(what, cure='name a file of records with trees, or set preparse = "chain"')
-    analyser(config.analyser)
+    def check(config: Any) -> None:
+        from nikawa.text import analyser
+
+        check_split(config)
+        if config.shortest > config.longest:
+            what = f"shortest = {config.shortest} is more than longest = {config.longest}"
+            raise BadInput(what, cure="lower one or raise the other")
+        if config.root_label and config.root_label not in language.labels:
+            what = f"root_label = {config.root_label!r} is not a relation of {language.recipe}"
+            raise BadInput(what, cure=f"write one of {', '.join(language.labels)}")
+        if config.preparse == "parser" and not config.parser:
+            what = 'preparse = "parser" needs the setting parser'
+            cure = 'name a file of records with trees, or set preparse = "chain"'
+            raise BadInput(what, cure=cure)
+        analyser(config.analyser)
+
+    return check
 
 
 def describe_gold(config: Any) -> str:

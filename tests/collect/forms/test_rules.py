@@ -270,3 +270,9 @@ def test_rules_of_free_text(text: Any, settings: dict[str, Any], codes: list[str
 def test_rules_that_cannot_be_kept(settings: dict[str, Any], what: str) -> None:
     with pytest.raises(BadInput, match=what):
         find_form("free-text").parse_options(settings)
+
+
+def test_the_relation_of_the_root_is_one_of_the_relations() -> None:
+    with pytest.raises(BadInput, match="root_label = 'top' is not one of the labels"):
+        find_form("tree").parse_options({"root_label": "top"})
+    assert find_form("tree").parse_options({"root_label": "VP"}).root_label == "VP"

@@ -9,6 +9,7 @@ begins with the arcs that all share. A control item is right where the share of 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ from nikawa.collect.forms._tree_labels import (
     relation_names,
 )
 from nikawa.datasets.trees import has_crossing_arcs, has_leftward_head, has_loop, is_tree
+from nikawa.errors import BadInput
 from nikawa.records import Example
 
 MAX_WORDS = 200
@@ -48,6 +50,14 @@ class Tree(FormSettings, frozen=True, kw_only=True):
     """Whether a head to the left of its word is marked, as in Korean and Japanese such heads are rare."""
     share: Annotated[float, Meta(ge=0, le=1)] = 0.9
     """The share of words with the right head and relation from which a control item counts as right."""
+
+
+def check_settings(options: Options, _paths: Mapping[str, Path]) -> Options:
+    """Refuse a relation of the root that no word can get."""
+    if options.root_label and options.root_label not in options.labels:
+        what = f"[form_settings] of the form tree: root_label = {options.root_label!r} is not one of the labels"
+        raise BadInput(what, file="project.toml", cure="write one of them, or add it to labels")
+    return options
 
 
 def list_words(example: Example) -> list[Mapping[str, Any]]:
@@ -174,6 +184,7 @@ FORM = Form(
     optional=("tree", "answers"),
     validate=validate,
     settings=Tree,
+    prepare=check_settings,
     gold_matches=is_near_gold,
     mislead=misattach,
     view=view,

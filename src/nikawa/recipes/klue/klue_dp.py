@@ -100,7 +100,7 @@ RECIPE = Recipe(
     may_lack=("parser",),
     stages=tree_stages(LANGUAGE),
     card=card,
-    check=check_trees,
+    check=check_trees(LANGUAGE),
     question="tree",
     notes=(
         *NOTES,
