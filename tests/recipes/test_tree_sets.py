@@ -253,3 +253,9 @@ def test_japanese_sentences_need_no_parser(tmp_path: Path) -> None:
             head == 0 for head in tree["heads"]
         ]
     assert recipes()["trees-ja"].language == "ja"
+    size = len(tasks[0].inputs["words"])
+    arcs = [*(f"{place}:root" for place in range(2, size + 1)), "0:nsubj"]
+    answers = f"example,worker,answer\n{tasks[0].id},w1,{' '.join(arcs)}\n"
+    (tmp_path / "out" / "people" / "trees" / "answers.csv").write_text(answers, "utf-8")
+    with pytest.raises(BadInput, match="the root, and no other word, has the relation root"):
+        build("trees-ja", tmp_path / "out", BuildOptions(config=tmp_path / "config.toml"))

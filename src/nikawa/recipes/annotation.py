@@ -416,7 +416,10 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
         BadInput: an answer does not fit, is given twice, or is by a worker who may not give it.
     """
     asked = Question(
-        question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1)
+        question,
+        getattr(store.config, question.workers),
+        getattr(store.config, question.texts, 1),
+        getattr(store.config, question.settings.get("root_label", ""), ""),
     )
     files = answer_files(store, question)
     source: Any = (

@@ -35,6 +35,8 @@ class Question:
     """Workers who answer about an item."""
     texts: int = 1
     """Texts a worker writes, or labels they may rank."""
+    root_label: str = ""
+    """Of trees, the relation of the root and of no other word; empty: the root has a relation like any word."""
 
 
 @dataclass(frozen=True)
@@ -292,6 +294,9 @@ def read_tree(answer: Any, question: Question, example: Example) -> dict[str, An
     for label in tree["labels"]:
         if label not in labels:
             raise ValueError(f"{label!r} is not one of {', '.join(labels)}")
+    root = question.root_label
+    if root and [head == 0 for head in tree["heads"]] != [one == root for one in tree["labels"]]:
+        raise ValueError(f"the root, and no other word, has the relation {root}")
     return tree
 
 

@@ -344,6 +344,10 @@ def simulate(language: Language) -> Callable[[Example, Any, Random], Any]:
         for place in range(last):
             if random.random() < 0.05 and tree["heads"][place]:
                 labels[place] = random.choice(free)
+        if config.root_label:  # a parser may see it otherwise
+            for place, head in enumerate(tree["heads"]):
+                if (head == 0) != (labels[place] == config.root_label):
+                    labels[place] = free[0] if head else config.root_label
         return {"heads": list(tree["heads"]), "labels": labels}
 
     return answer
