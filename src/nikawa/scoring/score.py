@@ -266,6 +266,8 @@ def read_answers(
     task, split = find_task_and_split(name, split, read)
     if options.read is None and any(metrics()[each].needs_inputs for each in task.metrics):
         read = cache(partial(load, data=data, hidden=True))
+        if options.keys is not None:
+            read, keys = open_with_keys(read, options.keys)
     if keys is not None and not is_custom(task.dataset):
         cure = "pass the folder that nikawa data hide wrote"
         raise BadInput(f"{task.dataset} has no key file", cure=cure)
