@@ -82,7 +82,7 @@ class _PlainJudgement(Record, frozen=True, kw_only=True):
 
 
 def _order_fields(path: Path) -> type[Any]:
-    """The same with the fields as the first line of a file has them: what is decoded and written anew equals the file then."""
+    """The same with the fields as the first line of a file has them: what is decoded and written again equals the file then."""
     first = opening(path, PEEK_BYTES).partition(b"\n")[0]
     order = list(msgspec.json.decode(first, type=dict[str, Any]))
     fields = {field.name: field for field in msgspec.structs.fields(_PlainJudgement)}
