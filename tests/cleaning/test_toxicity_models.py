@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from tests.models.chat.conftest import server
-from tests.models.encoder.conftest import save_tiny
+from tests.models.encoder.checkpoints import save_tiny
 from tests.models.lm.checkpoints import CHAT_TEMPLATE, save_checkpoint
 from typer.testing import CliRunner, Result
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from tests.docs.page_files import write_aggregate
 
 from nikawa.aggregation.rules import NAMES, parse_rule
-from nikawa.io.records import write_records
-from nikawa.records import Example, Judgement
 
 TEXT = (Path(__file__).parents[2] / "docs" / "aggregate.md").read_text("utf-8")
 
@@ -24,42 +23,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
-def write_comparisons(folder: Path) -> None:
-    """Two systems in pairs, and four texts of which the best and the worst were chosen."""
-    pairs, sets, better, poles = [], [], [], []
-    for n in range(24):
-        pairs.append(
-            Example(
-                id=str(n),
-                inputs={"a": f"訳{n}", "b": f"文{n}"},
-                meta={"a": "system-a", "b": "system-b"},
-            )
-        )
-        answer = "tie" if n % 6 == 0 else "b" if n % 5 else "a"
-        better.append(Judgement(example=str(n), worker="aki", question="better", answer=answer))
-        sets.append(Example(id=str(n), inputs={"choices": ["はい", "ええ", "うん", "おう"]}))
-        for question, letter in (("best", "AABC"[n % 4]), ("worst", "DDDA"[n % 4])):
-            poles.append(Judgement(example=str(n), worker="aki", question=question, answer=letter))
-    write_records(folder / "pairs.jsonl", pairs)
-    write_records(folder / "preferences.jsonl", better)
-    write_records(folder / "sets.jsonl", sets)
-    write_records(folder / "choices.jsonl", poles)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [line for block in blocks("sh") for line in block.splitlines()])
 def test_the_commands_run(
     nikawa: Nikawa, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    votes = {"aki": "yes", "ben": "no", "cho": "yes", "model:m#1": "yes", "model:m#2": "no"}
-    rows = [
-        Judgement(example=str(item), worker=worker, question="label", answer=answer)
-        for item in range(6)
-        for worker, answer in votes.items()
-    ]
-    write_records(tmp_path / "judgements.jsonl", rows)
-    write_comparisons(tmp_path)
+    write_aggregate(tmp_path)
     name, *words = shlex.split(command)
     assert name == "nikawa"
     done = nikawa(*words)

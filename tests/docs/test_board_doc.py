@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import Listening
+from tests.docs.page_files import change_board_settings
 from typer.testing import CliRunner
 
 from nikawa.board.accounts import add_account, make_token
@@ -33,17 +34,6 @@ def read_commands() -> list[list[str]]:
     blocks = re.findall(r"^```sh\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
     lines = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
     return [words[1:] for words in lines if words[2] not in ("serve", "demo")]
-
-
-def change_settings(board: Path) -> None:
-    """Put the lines of board.toml that the page shows in place of the board's own."""
-    blocks = re.findall(r"^```toml board\.toml\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
-    file = board / "board.toml"
-    for line in "".join(blocks).splitlines():
-        name = line.partition(" =")[0]
-        changed, count = re.subn(rf"(?m)^{name} = .*$", line, file.read_text("utf-8"))
-        assert count == 1, line
-        file.write_text(changed, "utf-8")
 
 
 @pytest.fixture
@@ -82,7 +72,7 @@ def test_the_steps_run(
             done = CliRunner().invoke(build(), words)
         assert done.exit_code == 0, (words, done.output, done.exception)
         if words[:3] == ["board", "new", "my-board"]:
-            change_settings(Path("my-board"))
+            change_board_settings(Path("my-board"))
     assert address
     made = json.loads(CliRunner().invoke(build(), ["board", "status", "my-board", "--json"]).stdout)
     assert made["systems"] == {"published": 2}

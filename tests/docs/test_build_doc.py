@@ -6,8 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.docs.page_files import write_build
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
@@ -21,34 +21,10 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
-@pytest.fixture
-def captions() -> str:
-    lines = []
-    for image in range(12):
-        who, where = ("猫", "犬", "子供", "老人")[image % 4], ("橋の上", "駅前", "浜辺")[image % 3]
-        for number, text in enumerate(
-            (f"{where}で{who}が休んでいる。", f"{who}が{where}にいる", f"{where}の{who}")
-        ):
-            line = {"id": image * 10 + number, "image": f"m{image}", "text": text}
-            lines.append(msgspec.json.encode(line).decode())
-    return "\n".join(lines) + "\n"
-
-
 @pytest.mark.slow
-def test_the_commands_run(captions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("captions.jsonl").write_text(captions, "utf-8")
-    example = msgspec.json.decode(blocks("json")[1])
-    pairs = (("弟が母に手紙を渡した。", ""), (example["text"], example["diacritic"]))
-    rows = [
-        {**example, "id": f"{n}{mark}", "text": f"{n}日に{text}", "diacritic": mark, "pair": n}
-        | {"source": ("handbook", "journal 3")[n % 3 == 2]}
-        for n in range(1, 16)
-        for text, mark in pairs
-    ]
-    Path("examples.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-    for name, settings in zip(("jnli", "jcola"), blocks("toml"), strict=True):
-        Path(f"{name}.toml").write_text(settings, "utf-8")
+    write_build(tmp_path)
     for line in "".join(blocks("sh")).splitlines():
         done = CliRunner().invoke(build(), shlex.split(line)[1:])
         assert done.exit_code == 0, (line, done.output, done.exception)

@@ -7,13 +7,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.docs.page_answers import write_first_pairs
+from tests.docs.page_files import write_pair
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
-from nikawa.datasets import load
-from nikawa.io.records import write_records
 from nikawa.pairing import METHODS
-from nikawa.records import Example
 from nikawa.splitting import splitters
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -51,11 +50,7 @@ def test_the_commands_run(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("sentences.txt").write_text("庭で猫が眠る。\n庭で犬が眠る。\n", "utf-8")
-    captions = [
-        Example(id=str(i), inputs={"text": f"絵{i}"}, meta={"image": "m"}) for i in range(3)
-    ]
-    write_records(Path("captions.jsonl"), captions)
+    write_pair(tmp_path)
     done = CliRunner().invoke(build(), words)
     assert done.exit_code == 0, done.exception
 
@@ -69,10 +64,9 @@ def test_the_commands_run_on_published_data(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if "least-artifact" in words:  # it trains a model for every item that it moves: fewer items
-        place = next(n for n, word in enumerate(words) if word.startswith("klue-nli:"))
-        examples = load(words[place], data=shared_data).splits["dev"][:400]
-        write_records(Path("klue-nli.jsonl"), list(examples))
-        words = [*words[:place], "klue-nli.jsonl", *words[place + 1 :]]
+        monkeypatch.setenv("NIKAWA_DATA", str(shared_data))
+        write_first_pairs(tmp_path)
+        words = [word.replace("klue-nli:dev", "klue-nli.jsonl") for word in words]
     done = CliRunner().invoke(build(), [*words, "--data", str(shared_data)])
     assert done.exit_code == 0, done.output
 

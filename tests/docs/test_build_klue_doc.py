@@ -6,13 +6,11 @@ import re
 import shlex
 from pathlib import Path
 
-import msgspec
 import pytest
-from tests.recipes.klue.test_every import KOREAN
+from tests.docs.page_files import write_build_klue
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
-from nikawa.datasets.klue.ynat import LABELS
 from nikawa.recipes.klue.reports import REPORTS
 from nikawa.recipes.recipe import recipes
 
@@ -26,30 +24,7 @@ def blocks(language: str) -> list[str]:
 @pytest.mark.slow
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    line = msgspec.json.decode(blocks("json")[0])
-    rows = [
-        {
-            **line,
-            "id": f"{t}{n}",
-            "text": f"{t} 소식 {n}",
-            "category": t,
-            "date": f"{2016 + n}-01-01",
-        }
-        for t in LABELS
-        for n in range(5)
-    ]
-    Path("headlines.jsonl").write_bytes(
-        b"".join(msgspec.json.encode(row) + b"\n" for row in [line, *rows])
-    )
-    trees = msgspec.json.decode(blocks("json")[1])
-    Path("sentences.jsonl").write_bytes(
-        b"".join(
-            msgspec.json.encode({**trees, "id": n, "text": text, "source": "ab"[n % 2]}) + b"\n"
-            for n, text in enumerate((trees["text"], *KOREAN))
-        )
-    )
-    for name, settings in zip(("ynat", "trees"), blocks("toml"), strict=True):
-        Path(f"{name}.toml").write_text(settings, "utf-8")
+    write_build_klue(tmp_path)
     for words in "".join(blocks("sh")).splitlines():
         done = CliRunner().invoke(build(), shlex.split(words)[1:])
         assert done.exit_code == 0, (words, done.output, done.exception)

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.docs.page_files import write_build_reading
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
@@ -22,9 +23,9 @@ def blocks(language: str) -> list[str]:
 @pytest.mark.slow
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (code,), (settings,) = blocks("python"), blocks("toml")
+    (code,) = blocks("python")
     exec(compile(code, "docs/build-reading.md", "exec", dont_inherit=True), {"__name__": "page"})
-    Path("mrc.toml").write_text(settings, "utf-8")
+    write_build_reading(tmp_path)
     for words in "".join(blocks("sh")).splitlines():
         done = CliRunner().invoke(build(), shlex.split(words)[1:])
         assert done.exit_code == 0, (words, done.output, done.exception)

@@ -12,6 +12,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from tests.docs.page_files import write_clean
 from tests.models.chat.conftest import server
 
 from nikawa.cleaning import steps
@@ -34,24 +35,7 @@ def folder(tmp_path: Path) -> Path:
     """The files the page speaks of."""
     place = tmp_path / "page"
     place.mkdir()
-    (place / "news.txt").write_text(
-        "(서울=연합뉴스) 홍길동 기자 = 낡은 다리 옆에 작은 가게가 새로 문을 열었다.\n"
-        "나쁜 사람들은 모두 이 마을에서 영원히 사라져야 한다고 한다.\n",
-        "utf-8",
-    )
-    for name, body in re.findall(r"^```json (\S+)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE):
-        (place / name).write_text(body, "utf-8")
-    (place / "corpus").mkdir()
-    (place / "corpus" / "a.txt").write_bytes((place / "news.txt").read_bytes())
-    (place / "old-sjis.txt").write_bytes("古い橋のそばに小さな店があった。\n".encode("shift_jis"))
-    (place / "score.py").write_text(
-        "import sys\nfor line in sys.stdin.buffer:\n    print(0.1)\n", "utf-8"
-    )
-    (place / "links.tsv").write_text("산\t강\n바다\t강\n강\t산\n섬\t바다\n", "utf-8")
-    rows = [
-        {"title": name, "text": f"{name}은 물이 맑고 깊어서 좋다."} for name in ("강", "산", "절")
-    ]
-    (place / "articles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_clean(place)
     return place
 
 

@@ -8,25 +8,22 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from tests.docs.page_files import write_machines
 from tests.models.chat.conftest import server
 from tests.models.lm.checkpoints import CHAT_TEMPLATE, save_checkpoint
 
 import nikawa as nk
 from nikawa.aggregation.table import Table
 from nikawa.datasets.load import read_judgements
-from nikawa.io.records import write_records
-from nikawa.records import Example, Judgement
 from studies import effort
 
 __all__ = ["server"]
 
 TEXT = (Path(__file__).parents[2] / "docs" / "machines.md").read_text("utf-8")
-LABELS = ("entailment", "contradiction", "neutral")
 Nikawa = Callable[..., CompletedProcess[str]]
 
 
@@ -38,16 +35,7 @@ def blocks(language: str) -> list[str]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The texts, judgements and project of the page."""
     monkeypatch.chdir(tmp_path)
-    draw = Random(4)
-    examples, rows = [], []
-    for n in range(40):
-        inputs = {"text": f"{n}匹の犬が走る。"}
-        examples.append(Example(id=f"q{n}", inputs=inputs, meta={"source": "ab"[n % 2]}))
-        for name in ("aki", "ben", "chie", "model:gemma#1", "model:gemma#2"):
-            label = LABELS[(n + (draw.random() < 0.15)) % 3]
-            rows.append(Judgement(example=f"q{n}", worker=name, question="label", answer=label))
-    write_records(tmp_path / "texts.jsonl", examples)
-    write_records(tmp_path / "judgements.jsonl", rows)
+    write_machines(tmp_path)
     return tmp_path
 
 

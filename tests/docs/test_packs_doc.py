@@ -11,15 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.docs.page_blocks import read_blocks, save
 
 from nikawa.generation.pack import PACKS, load_pack, pack_names
 from nikawa.generation.review_sample import read_pack_card
 
 TEXT = (Path(__file__).parents[2] / "docs" / "packs.md").read_text("utf-8")
-STEP = re.compile(
-    r"(?:^\*\*(add to )?(my-pack/\S+)\*\*\n\n)?^```(sh|toml|text|python)\n(.*?)^```",
-    re.DOTALL | re.MULTILINE,
-)
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -41,15 +38,12 @@ def test_it_can_be_followed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my-pack").mkdir()
     ran = 0
-    for added, name, language, body in STEP.findall(TEXT):
-        if name:
-            path = tmp_path / name
-            before = path.read_text("utf-8") if added else ""
-            path.write_text(before + "\n" * bool(before) + body, "utf-8")
-        if language == "sh":
-            for command in body.splitlines():
+    for block in read_blocks(TEXT):
+        if block.file:
+            save(block, tmp_path)
+        if block.language == "sh":
+            for command in block.text.splitlines():
                 plain = command.startswith("nikawa ") and ";" not in command
                 done = nikawa(*shlex.split(command)[1:]) if plain else run(command, tmp_path)
                 assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
@@ -87,7 +81,7 @@ def test_the_figures_of_the_reviews() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", [body for *_, language, body in STEP.findall(TEXT) if language == "python"]
+    "code", [block.text for block in read_blocks(TEXT) if block.language == "python"]
 )
 def test_the_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

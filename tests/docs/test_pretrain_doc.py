@@ -6,11 +6,11 @@ import json
 import re
 import shlex
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from tests.docs.page_files import write_corpus
 
 from nikawa.cli.pretrain import SECONDS_BETWEEN_LINES
 from nikawa.pretrain import contamination, corpus, vocabulary
@@ -31,17 +31,7 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file that the page names."""
-    parts = product(
-        ("風車", "学者", "子馬", "行商人", "画家"),
-        ("朝", "昼", "夜"),
-        ("丘", "砂浜", "工場", "森"),
-        ("眠った", "絵を見た", "水を飲んだ", "歌った", "笑った"),
-    )
-    lines = [
-        f"{a}は{b}、{c}で{d}。" + ("\n" if n % 5 == 4 else "")
-        for n, (a, b, c, d) in enumerate(parts)
-    ]
-    (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    write_corpus(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.docs.page_files import write_corrections
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
@@ -25,7 +26,7 @@ def test_the_page_runs_from_top_to_bottom(
     shown = ""
     for language, block in BLOCKS:
         if language == "csv":
-            Path("fix.csv").write_text(block, "utf-8")
+            write_corrections(tmp_path)
         elif language == "python":
             exec(compile(block, "docs/release.md", "exec", dont_inherit=True), {})
         else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.docs.page_files import write_tag_pack
 from typer.testing import CliRunner
 
 from nikawa.cli.terminal.app import build
@@ -31,7 +32,7 @@ def test_the_python_runs() -> None:
 
 def test_what_the_pack_misses_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("more-ja.toml").write_text(blocks("toml")[0], "utf-8")
+    write_tag_pack(tmp_path)
     pack, reader = read_pack(Path("more-ja.toml")), analyser("ja")
     assert check_pack(pack) == []
     found = {

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.docs.page_files import write_lighthouse
 
 from nikawa.generation.check import check_pack
 from nikawa.generation.notation import CASES, FIELDS, VOICES
@@ -23,10 +24,7 @@ def blocks(language: str) -> list[str]:
 def folder(tmp_path: Path) -> Path:
     """The page's own pack."""
     folder = tmp_path / "lighthouse"
-    folder.mkdir()
-    (template,), (head,) = blocks("text"), blocks("toml")
-    (folder / "templates.txt").write_text(template, "utf-8")
-    (folder / "pack.toml").write_text(head, "utf-8")
+    write_lighthouse(folder)
     return folder
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.desk import write_dataset
-from tests.models.encoder.conftest import save_tiny
+from tests.models.encoder.checkpoints import save_tiny
 
 from nikawa.errors import MissingExtra, UnknownName
 from nikawa.execute import ExecutorKind, executors

@@ -164,7 +164,7 @@ def test_a_note_follows_a_known_checkpoint_to_the_report(
 ) -> None:
     """A known checkpoint with another input: below the table, in --json, about.json and the report."""
     pytest.importorskip("torch")
-    from tests.models.encoder.conftest import save_tiny
+    from tests.models.encoder.checkpoints import save_tiny
 
     from nikawa.datasets import load
 

@@ -26,7 +26,7 @@ from tests.cluster.counting import COUNTS_VARIABLE, count_runs
 from tests.cluster.desk import write_dataset
 from tests.cluster.nodes import TestCluster, start_cluster
 from tests.cluster.test_runs import read_results
-from tests.models.encoder.conftest import save_tiny
+from tests.models.encoder.checkpoints import save_tiny
 
 import nikawa
 from nikawa.execute.ray_cluster import QUEUE_AHEAD

@@ -8,25 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.models.encoder.checkpoints import save_tiny
 
 from nikawa.models.encoder import Encoder
 from nikawa.records import Kind
-
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-NAMES = {
-    "unk_token": "[UNK]",
-    "pad_token": "[PAD]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "mask_token": "[MASK]",
-}
-SIZES = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 64,
-    "max_position_embeddings": 160,
-}
 
 
 def _letters(value: Any) -> set[str]:
@@ -35,34 +20,6 @@ def _letters(value: Any) -> set[str]:
     if isinstance(value, Mapping):
         value = list(value.values())
     return set().union(*(_letters(v) for v in value)) if isinstance(value, Iterable) else set()
-
-
-def save_tiny(folder: Path, characters: Iterable[str], **changes: Any) -> Path:
-    """A BERT of two layers with characters as its pieces, saved as transformers saves it."""
-    import torch
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    known = sorted(set(characters))
-    words = [*SPECIAL, *known, *(f"##{c}" for c in known)]
-    raw = Tokenizer(models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
-    raw.normalizer = normalizers.NFKC()
-    raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    raw.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-        **NAMES,
-    )
-    tokenizer.save_pretrained(folder)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        BertModel(BertConfig(vocab_size=len(words), **{**SIZES, **changes})).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(autouse=True)
