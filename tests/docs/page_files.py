@@ -306,10 +306,11 @@ def write_corpus(folder: Path) -> None:
 
 
 def write_shards(folder: Path) -> None:
-    """The corpus of scale.md: two files."""
+    """The corpus of scale.md: two files, with sentences that are long enough to be kept."""
     write_corpus(folder)
     (folder / "corpus").mkdir()
-    lines = (folder / "corpus.txt").read_text("utf-8").splitlines(keepends=True)
+    text = (folder / "corpus.txt").read_text("utf-8")
+    lines = text.replace("。", "ので、家族が本を読んだ。").splitlines(keepends=True)
     for name, part in (("a.txt", lines[::2]), ("b.txt", lines[1::2])):
         (folder / "corpus" / name).write_text("".join(part), "utf-8")
     (folder / "corpus.txt").unlink()
