@@ -26,7 +26,7 @@ def test_thresholds_are_mean_probabilities_where_a_label_is_gold() -> None:
 def test_confident_disagreement_is_found_and_hesitation_is_not() -> None:
     table = np.array([[0.9, 0.1], [0.05, 0.95], [0.4, 0.6], [0.1, 0.9], [0.2, 0.8], [0.0, 1.0]])
     gold = np.array([0, 0, 0, 1, 1, 0])
-    found = find_doubts(table, gold)
+    found = find_doubts(table, gold).list()
     assert [(d.item, d.suggested) for d in found] == [(5, 1), (1, 1)]
     assert found[0].margin == pytest.approx(1.0)
 
@@ -38,7 +38,7 @@ def test_a_planted_error_comes_first() -> None:
     gold = true.copy()
     planted = np.arange(0, 500, 25)
     gold[planted] = (gold[planted] + 1) % 3
-    found = find_doubts(table, gold)
+    found = find_doubts(table, gold).list()
     assert len(found) > len(planted) / 3  # the others are less sure than is usual for their label
     assert {d.item for d in found} <= set(planted.tolist())
     assert all(d.suggested == true[d.item] for d in found)

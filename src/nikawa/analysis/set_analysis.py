@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from math import log2
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -225,7 +227,7 @@ def score_classes(
             codes = encode_labels(gold, labels), encode_labels(run, labels)
             table = class_counts(*codes, len(labels))
             resampled = resample_sums(table, units, resamples=resamples, seed=seed)
-            sums[id(run)] = (table.sum(axis=0), resampled)
+            sums[id(run)] = (table.sum(axis=0, dtype=np.float64), resampled)
     exact = np.stack([sums[id(run)][0] for run in answers])
     drawn = np.stack([sums[id(run)][1] for run in answers])
     exact_rates, drawn_rates = compute_rates(exact), compute_rates(drawn)
@@ -295,8 +297,8 @@ def rank_surprises(
     gold, probabilities = answers.runs[0].gold, answers.probabilities
     if answers.task.kind == "similarity":
         scores = np.array([items.answers for items in answers.runs], dtype=np.float64)
-        surprises = surprises_by_error(answers.examples, gold, scores)
-        return tuple(surprises[: options.top]), "error"
+        surprises = surprises_by_error(answers.examples, gold, scores, top=options.top)
+        return tuple(surprises), "error"
     if not isinstance(probabilities, str):
         kept = np.flatnonzero(np.isfinite(probabilities).all(axis=(0, 2))).tolist()
         labels: Sequence[Any] = answers.labels
@@ -308,14 +310,15 @@ def rank_surprises(
             probabilities[:, kept],
             answers.gold_indices[kept],
             answers.answer_indices[:, kept],
+            top=options.top,
         )
-        return tuple(surprises[: options.top]), "probability"
+        return tuple(surprises), "probability"
     details = stack_item_scores(answers)
     if details is None:
         return (), ""
     given = [items.answers for items in answers.runs]
-    surprises = surprises_by_score(answers.examples, gold, given, details)
-    return tuple(surprises[: options.top]), "score"
+    surprises = surprises_by_score(answers.examples, gold, given, details, top=options.top)
+    return tuple(surprises), "score"
 
 
 def stack_item_scores(answers: SystemAnswers) -> Floats | None:
@@ -338,20 +341,26 @@ def surprises_by_probability(
     probabilities: Floats,
     gold: Ints,
     answers: Ints,
+    *,
+    top: int | None = None,
 ) -> list[Surprise]:
-    """Wrong answers by how little probability gold got.
+    """Wrong answers by how little probability gold got, the `top` ones.
 
     `probabilities` (runs, items, labels) and `answers` (runs, items) are places in `labels`. An item counts as wrong where more than
     half of the runs are.
     """
     mean = probabilities.mean(axis=0)
     wrong = (answers != gold).sum(axis=0)
+    is_readable = ((answers != gold) & (answers >= 0)).any(axis=0)  # in a wrong run
+    missed = np.flatnonzero((2 * wrong > len(answers)) & (gold >= 0) & is_readable)
+
+    def rank(i: int) -> tuple[float, str]:
+        return -_bits(mean[i, gold[i]]), examples[i].id
+
     surprises = []
-    for i in np.flatnonzero((2 * wrong > len(answers)) & (gold >= 0)).tolist():
+    for i in take_first(missed, rank, top):
         given = answers[:, i]
         given = given[(given != gold[i]) & (given >= 0)]
-        if not len(given):  # no wrong run could be read
-            continue
         answer = int(np.bincount(given).argmax())
         p_gold = float(mean[i, gold[i]])
         surprises.append(
@@ -362,26 +371,42 @@ def surprises_by_probability(
                 int(wrong[i]),
                 p_gold=p_gold,
                 p_answer=float(mean[i, answer]),
-                bits=-log2(max(p_gold, MIN_PROBABILITY)),
+                bits=_bits(p_gold),
             )
         )
-    return sorted(surprises, key=lambda surprise: (-(surprise.bits or 0), surprise.example))
+    return surprises
+
+
+def take_first(
+    places: Ints, rank: Callable[[int], tuple[float, str]], top: int | None
+) -> list[int]:
+    """The `top` places of least rank, or all of them, in the order of their ranks."""
+    if top is None:
+        return sorted(places.tolist(), key=rank)
+    return nsmallest(top, map(int, places), key=rank)
+
+
+def _bits(p_gold: float) -> float:
+    return -log2(max(float(p_gold), MIN_PROBABILITY))
 
 
 def surprises_by_error(
-    examples: Sequence[Example], gold: Sequence[float], answers: Floats, step: float = 1.0
+    examples: Sequence[Example],
+    gold: Sequence[float],
+    answers: Floats,
+    step: float = 1.0,
+    *,
+    top: int | None = None,
 ) -> list[Surprise]:
-    """Scores by how far their mean over runs is from gold; a run is wrong where it is more than `step` off."""
+    """Scores by how far their mean over runs is from gold, the `top` ones; a run is wrong where it is more than `step` off."""
     mean = answers.mean(axis=0)
     errors = np.abs(mean - np.asarray(gold))
     wrong = (np.abs(answers - np.asarray(gold)) > step).sum(axis=0)
     surprises = []
-    for i in np.argsort(-errors, kind="stable"):
-        if wrong[i]:
-            answer, error = float(mean[i]), float(errors[i])
-            surprises.append(
-                make_surprise(examples[i], gold[i], answer, int(wrong[i]), error=error)
-            )
+    order = np.argsort(-errors, kind="stable")
+    for i in order[wrong[order] > 0][:top]:
+        answer, error = float(mean[i]), float(errors[i])
+        surprises.append(make_surprise(examples[i], gold[i], answer, int(wrong[i]), error=error))
     return surprises
 
 
@@ -390,13 +415,18 @@ def surprises_by_score(
     gold: Sequence[Any],
     answers: Sequence[Sequence[Any]],
     details: Floats,
+    *,
+    top: int | None = None,
 ) -> list[Surprise]:
-    """Items by what their score (runs by items, best is 1) lacks on the mean."""
+    """Items by what their score (runs by items, best is 1) lacks on the mean, the `top` ones."""
     lacks = 1 - details.mean(axis=0)
     wrong = (details < 1).sum(axis=0)
-    missed: list[int] = np.flatnonzero(lacks > 0).tolist()
+
+    def rank(i: int) -> tuple[float, str]:
+        return -lacks[i], examples[i].id
+
     surprises = []
-    for i in sorted(missed, key=lambda i: (-lacks[i], examples[i].id)):
+    for i in take_first(np.flatnonzero(lacks > 0), rank, top):
         answer = most_frequent([run[i] for run in answers])
         lack = float(lacks[i])
         surprises.append(make_surprise(examples[i], gold[i], answer, int(wrong[i]), error=lack))
@@ -435,7 +465,7 @@ def sides_of(task: Task) -> tuple[str, str] | None:
 EXAMPLES_AT_ONCE = 10_000
 """Examples whose tokens are in memory at a time."""
 MAX_TEXTS_KEPT = 100_000
-"""Texts whose tokens are kept for other sets: every published set has fewer."""
+"""Texts whose tokens are kept for other sets: every published set has fewer. Of a larger set none are kept."""
 
 
 class Overlaps:
@@ -521,8 +551,8 @@ def count_shared(
         tokens = {text: kept[text] for text in distinct if text in kept}
         new = [text for text in distinct if text not in tokens]
         for text, cut in zip(new, cutter.analyse_many(new), strict=True):
-            tokens[text] = [token.surface for token in cut]
-        if len(kept) + len(new) <= MAX_TEXTS_KEPT:
+            tokens[text] = [intern(token.surface) for token in cut]  # words recur
+        if 2 * len(examples) <= MAX_TEXTS_KEPT >= len(kept) + len(new):
             kept |= {text: tokens[text] for text in new}
         token_sets = {text: frozenset(tokens[text]) for text in dict.fromkeys(holding)}
         pairs = zip(searched, holding, strict=True)

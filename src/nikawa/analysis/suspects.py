@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,25 @@ def label_thresholds(probabilities: Floats, gold: Ints) -> Floats:
     return np.array(thresholds)
 
 
-def find_doubts(probabilities: Floats, gold: Ints) -> list[Doubt]:
+@dataclass(frozen=True)
+class Doubts:
+    """The same of many items, by column, the likeliest errors first."""
+
+    items: Ints
+    suggested: Ints
+    margins: Floats
+
+    def take(self, places: Any) -> Doubts:
+        """Some of them."""
+        return Doubts(self.items[places], self.suggested[places], self.margins[places])
+
+    def list(self) -> list[Doubt]:
+        """One by one."""
+        columns = (self.items.tolist(), self.suggested.tolist(), self.margins.tolist())
+        return [Doubt(*row) for row in zip(*columns, strict=True)]
+
+
+def find_doubts(probabilities: Floats, gold: Ints) -> Doubts:
     """Items whose gold another label beats with confidence, the likeliest errors first."""
     rows = np.arange(len(gold))
     of_gold = np.where(gold < 0, 0.0, probabilities[rows, gold])
@@ -95,7 +114,7 @@ def find_doubts(probabilities: Floats, gold: Ints) -> list[Doubt]:
     margin = probabilities[rows, best] - of_gold
     doubted = np.flatnonzero(beats.any(axis=1))
     order = doubted[np.argsort(-margin[doubted], kind="stable")]
-    return [Doubt(int(i), int(best[i]), float(margin[i])) for i in order]
+    return Doubts(order, best[order], margin[order])
 
 
 def find_suspects(
@@ -175,33 +194,36 @@ def pool_suspects(
     opinions = [form_opinion(answers) for answers in pool]
     votes = np.stack([vote for _, vote, _ in opinions])
     is_sure: Mask = np.logical_or.reduce([known for _, _, known in opinions])
+    mean = opinions[0][0]
+    for other, _, _ in opinions[1:]:
+        mean = mean + other
+    mean = mean / len(opinions)
+    del opinions  # a table of each system
     own = _own_items(first)
     if len(pool) == 1:
         own = own[is_sure[own]]
     gold = first.gold_indices[own]
-    mean = np.mean([probabilities for probabilities, _, _ in opinions], axis=0)
-    doubts = []
-    for doubt in find_doubts(mean[own], gold):
-        item = int(own[doubt.item])
-        agreeing = int((votes[:, item] == doubt.suggested).sum())
-        if is_sure[item] or agreeing > 1:
-            doubts.append(dataclasses.replace(doubt, item=item))
+    of_own = mean if len(own) == len(mean) else mean[own]
+    doubts = find_doubts(of_own, gold)
+    doubts = dataclasses.replace(doubts, items=own[doubts.items])
+    agreeing = (votes[:, doubts.items] == doubts.suggested).sum(axis=0)
+    doubts = doubts.take(is_sure[doubts.items] | (agreeing > 1))
     source = _reference(first)
     items, shown = [], []
-    for doubt in doubts[: options.top]:
+    for doubt in doubts.take(slice(options.top)).list():
         example = first.examples[doubt.item]
         suspect = describe_suspect(first, doubt, mean, votes, f"{source}/{example.id}")
         inputs = {key: example.inputs[key] for key in first.task.inputs if key in example.inputs}
         items.append(suspect)
         shown.append(Example(id=suspect.example, inputs=inputs, group=example.group))
-    thresholds = zip(first.labels, label_thresholds(mean[own], gold), strict=True)
+    thresholds = zip(first.labels, label_thresholds(of_own, gold), strict=True)
     suspects = Suspects(
         task=first.task.name,
         set=first.set,
         systems=tuple(answers.loaded.stem for answers in pool),
         n=len(gold),
         thresholds={label: float(limit) for label, limit in thresholds if np.isfinite(limit)},
-        total=len(doubts),
+        total=len(doubts.items),
         items=tuple(items),
         sheet=f"{SUSPECTS}/{folder}" if items else "",
     )

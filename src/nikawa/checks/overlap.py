@@ -111,8 +111,12 @@ def overlap_bins(
 
 def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """Spearman's rho, with an interval from resamples of the ranks; None where a side is constant."""
-    a, b = (np.array(standard_ranks(side.tolist())) for side in (x, y))
-    table = np.column_stack([np.ones_like(a), a, b, a * a, b * b, a * b])
+    table = np.ones((len(x), 6))
+    a, b = table[:, 1], table[:, 2]
+    for column, side in ((a, x), (b, y)):
+        column[:] = standard_ranks(side)
+    for place, (one, other) in enumerate(((a, a), (b, b), (a, b)), start=3):
+        np.multiply(one, other, out=table[:, place])
     drawn = _pearson(resample_sums(table, units, resamples=resamples, seed=seed))
     value = float(_pearson(table.sum(axis=0)))
     if finite_or_none(value) is None:

@@ -96,8 +96,8 @@ class Evaluation(Resampleable, Protocol):
 class Additive:
     """A metric that is a function of sums over items."""
 
-    statistics: Floats
-    """Items by statistics."""
+    statistics: NDArray[Any]
+    """Items by statistics; small whole numbers may take one byte each, their sums are floats."""
     finish: Callable[[Floats], Floats]
     """The metric from summed statistics; works on the last axis, so on many sums at once."""
     value: float
@@ -413,16 +413,20 @@ def convert_answer(value: Any, kinds: Sequence[str]) -> Any:
 
 
 def from_sums(
-    statistics: Floats, finish: Callable[[Floats], Floats], detail: Floats | None = None
+    statistics: NDArray[Any], finish: Callable[[Floats], Floats], detail: Floats | None = None
 ) -> Additive:
     """A metric that is a function of sums over items, with its value."""
-    return Additive(statistics, finish, float(finish(statistics.sum(axis=0))), detail)
+    value = float(finish(statistics.sum(axis=0, dtype=np.float64)))
+    return Additive(statistics, finish, value, detail)
 
 
 def mean(detail: Floats) -> Additive:
     """A metric that is the mean of one score per item."""
+    statistics = np.column_stack([detail, np.ones_like(detail)])
+    if ((detail == 0) | (detail == 1)).all():
+        statistics = statistics.astype(np.uint8)
     return Additive(
-        statistics=np.column_stack([detail, np.ones_like(detail)]),
+        statistics=statistics,
         finish=lambda sums: ratio(sums[..., 0], sums[..., 1], np.nan),
         value=float(detail.mean()) if len(detail) else float("nan"),
         detail=detail,

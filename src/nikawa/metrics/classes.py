@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nikawa.metrics.accuracy import mark_items
 from nikawa.metrics.base import (
@@ -28,19 +29,21 @@ from nikawa.metrics.base import (
 )
 from nikawa.records import CLASS_KINDS
 
+Counts = NDArray[np.uint8]
+
 PARAPHRASE_THRESHOLD = 3.0
 """From this similarity on, KLUE-STS calls a pair a paraphrase."""
 
 
-def class_counts(gold: Ints, answer: Ints, k: int) -> Floats:
-    """Items by 3k: right, answered and gold of each class. A code of -1 is not a class."""
-    n, rows = len(gold), np.arange(len(gold))
-    counts = np.zeros((n, 3, k + 1))
-    hit = gold == answer
-    counts[rows[hit], 0, gold[hit]] = 1
-    counts[rows, 1, answer] = 1
-    counts[rows, 2, gold] = 1
-    return counts[:, :, :k].reshape(n, 3 * k)  # code -1 fell into the last column, cut here
+def class_counts(gold: Ints, answer: Ints, k: int) -> Counts:
+    """Items by 3k: right, answered and gold of each class, one byte each. A code of -1 is not a class."""
+    counts = np.zeros((len(gold), 3 * k), dtype=np.uint8)
+    for code in range(k):
+        is_gold, is_answer = gold == code, answer == code
+        counts[:, code] = is_gold & is_answer
+        counts[:, k + code] = is_answer
+        counts[:, 2 * k + code] = is_gold
+    return counts
 
 
 def split_counts(sums: Floats) -> tuple[Floats, Floats, Floats]:
@@ -111,7 +114,7 @@ def _over_classes(items: Items, finish: Callable[[Floats], Floats]) -> Additive:
     return from_sums(counts, finish, items.compute_once(mark_items))
 
 
-def item_class_counts(items: Items) -> Floats:
+def item_class_counts(items: Items) -> Counts:
     """The counts of each item over the classes that occur."""
     labels = _occurring_labels(items)
     gold, answers = encode_labels(items.gold, labels), encode_labels(items.answers, labels)

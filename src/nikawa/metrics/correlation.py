@@ -250,7 +250,7 @@ def squared_errors(items: Items) -> list[float | None]:
     return [None if answer is None else float((answer - gold) ** 2) for answer, gold in pairs]
 
 
-def standard_scores(answers: Sequence[float]) -> list[float]:
+def standard_scores(answers: Sequence[float] | Floats) -> list[float]:
     """Answers less their mean, over their standard deviation; 0 for all where they are constant."""
     values = np.array(answers, dtype=np.float64)
     spread = float(values.std())
@@ -258,9 +258,9 @@ def standard_scores(answers: Sequence[float]) -> list[float]:
     return scores
 
 
-def standard_ranks(answers: Sequence[float]) -> list[float]:
+def standard_ranks(answers: Sequence[float] | Floats) -> list[float]:
     """The standard scores of the answers' average ranks."""
-    return standard_scores(average_ranks(np.array(answers, dtype=np.float64)).tolist())
+    return standard_scores(average_ranks(np.array(answers, dtype=np.float64)))
 
 
 FLOAT32 = "The reference stores scores as float32; the difference is in the sixth digit."

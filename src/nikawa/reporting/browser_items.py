@@ -19,7 +19,7 @@ from nikawa.metrics import metrics
 from nikawa.records import Example, Prediction, Span, Task
 from nikawa.reporting.systems import ReportRun, SystemRuns, TaskRuns
 from nikawa.runs.data import set_name
-from nikawa.scoring.score import AnsweredTask
+from nikawa.scoring.score import AnsweredTask, build_items
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 """-1 is the first of them, 62 the last."""
@@ -251,13 +251,15 @@ def number_tags(words: WordNumbers, examples: Sequence[Example]) -> list[tuple[i
     """What each example can be filtered by, as numbers of words: its tags, and the values of `find_filter_keys`."""
     keys = find_filter_keys(examples)
     columns = []
+    distinct: dict[tuple[int, ...], tuple[int, ...]] = {}
     for example in examples:
         tags: list[str] = []
         if not example.hidden:  # metadata of an example may reveal its label
             tags += [f"tag={tag}" for tag in sorted(example.tags)]
             values = [(key, example.meta.get(key)) for key in keys]
             tags += [f"{key}={value}" for key, value in values if value is not None]
-        columns.append(tuple(map(words.number, tags)))
+        numbers = tuple(map(words.number, tags))
+        columns.append(distinct.setdefault(numbers, numbers))
     return columns
 
 
@@ -274,6 +276,8 @@ def find_filter_keys(examples: Iterable[Example]) -> list[str]:
 
 def find_parents(task: TaskRuns, names: Sequence[str], examples: Sequence[Example]) -> list[int]:
     """Where the example that each was made from is, if it was answered too; `names` are the sets of the examples."""
+    if not any(example.origin and example.origin.parents for example in examples):
+        return [-1] * len(examples)
     home = f"{task.task.dataset}:"
     full_names = {}
     for system in task.systems:
@@ -322,8 +326,11 @@ def score_examples(task: TaskRuns, system: SystemRuns) -> list[int]:
         for run in system.runs:
             answers = run.answers.get(name, ())
             if len(answers) == len(examples):
-                scored = [examples[place] for place in shown]
-                detail = score_items(task.task, scored, [answers[place] for place in shown])
+                if len(shown) == len(examples):
+                    detail = score_items(task.task, examples, answers)
+                else:
+                    scored = [examples[place] for place in shown]
+                    detail = score_items(task.task, scored, [answers[place] for place in shown])
                 if detail is not None:
                     scores.append(detail)
         of_set = [-1] * len(examples)
@@ -341,29 +348,30 @@ def score_items(
     """One score per example from 0 to 1, under the first metric that has one; closeness for similarities."""
     if len(answers) != len(examples):
         return None
-    pairs = [
-        (example.gold.get(task.question), prediction.answer)
-        for example, prediction in zip(examples, answers, strict=True)
-    ]
+
+    def pairs() -> Iterator[tuple[Any, Any]]:
+        for example, prediction in zip(examples, answers, strict=True):
+            yield example.gold.get(task.question), prediction.answer
+
     if task.kind == "similarity":
         low, high = task.scale or USUAL_SCALE
         far = 2 * FAR_SHARE * (high - low)
         closeness = []
-        for gold, answer in pairs:
+        for gold, answer in pairs():
             distance = far
             if gold is not None and answer is not None:
                 distance = abs(float(answer) - float(gold))
             closeness.append(max(0.0, 1.0 - distance / far))
         return closeness
     if task.kind == "tagging":
-        return [shared_spans(gold, answer) for gold, answer in pairs]
-    answered = AnsweredTask.pair(task, examples, {p.example: p for p in answers})
+        return [shared_spans(gold, answer) for gold, answer in pairs()]
+    answered = AnsweredTask(task, examples, build_items(task, examples, answers))
     for name in task.metrics:
         detail = answered.evaluate(metrics()[name], "official")[0].detail
         if detail is not None and len(detail) == len(examples):
             scores: list[float] = np.clip(detail, 0.0, 1.0).tolist()
             return scores
-    return [float(answer == gold) for gold, answer in pairs]
+    return [float(answer == gold) for gold, answer in pairs()]
 
 
 def shared_spans(gold: Any, answer: Any) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from hashlib import blake2b
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -309,10 +310,13 @@ def compare_systems(
         for metric in each.metrics:
             scores += each.score_systems(metric, pairs)
         for first, second in combinations(each.systems, 2):
-            gaps = each.item_gaps(first.name, second.name)
-            slices += count_slices(first, second, by, gaps)
-            ids = tuple(example for example, gap in gaps.items() if gap)
-            differing[f"{title}: {first.name} against {second.name}"] = ids
+            ids, gaps = each.item_gaps(first.name, second.name)
+            if by:
+                slices += count_slices(
+                    first, second, by, dict(zip(ids, gaps.tolist(), strict=True))
+                )
+            ids = [ids[place] for place in np.flatnonzero(gaps)]
+            differing[f"{title}: {first.name} against {second.name}"] = tuple(ids)
     by_name = {system.name: system for systems in tasks for system in systems}
     for lost in undefined:
         runs = by_name[lost.system].runs
@@ -413,14 +417,16 @@ class TaskComparison:
             metric.skips_unanswered for metric in metrics
         ):  # keep the items that every run answered
             kept = [i for i in kept if all(each.answers[i] is not None for each in items)]
+        is_whole = len(kept) == len(items[0].gold)
         labels = find_labels(items)
         answered: dict[str, list[AnsweredTask]] = {system.name: [] for system in systems}
         distinct: list[tuple[Items, AnsweredTask]] = []
         for (name, run), each in zip(runs, items, strict=True):
             same = next((answers for other, answers in distinct if other == each), None)
             if same is None:  # seeds of a deterministic model give the same answers: one is enough
-                examples = [run.examples[i] for i in kept]
-                same = AnsweredTask(run.task, examples, each.take(kept, labels))
+                examples = run.examples if is_whole else [run.examples[i] for i in kept]
+                own = replace(each, labels=labels) if is_whole else each.take(kept, labels)
+                same = AnsweredTask(run.task, examples, own)
                 distinct.append((each, same))
             answered[name].append(same)
         return cls(systems, metrics, answered)
@@ -496,7 +502,7 @@ class TaskComparison:
             together: dict[object, list[Metric]] = {}
             for metric in self.metrics:
                 alone = self.has_seeds(first, second) or self.needs_own_draws(metric)
-                key = metric.name if alone else self.units(metric).tobytes()
+                key = metric.name if alone else blake2b(self.units(metric).tobytes()).digest()
                 together.setdefault(key, []).append(metric)
             jobs += [(first, second, metrics) for metrics in together.values()]
         return jobs
@@ -527,14 +533,14 @@ class TaskComparison:
         a, b = details
         return b - a if metric.better == "higher" else a - b
 
-    def item_gaps(self, first: str, second: str) -> dict[str, float]:
-        """How much better the second did on each item by id, by the first metric that has one score per item."""
+    def item_gaps(self, first: str, second: str) -> tuple[list[str], Floats]:
+        """The ids of the items, and how much better the second did on each, by the first metric that has one score per item."""
         for metric in self.metrics:
             gaps = self.gaps(first, second, metric)
             if gaps is not None:
                 ids = [example.id for example in self.answered[first][0].examples]
-                return dict(zip(ids, gaps.tolist(), strict=True))
-        return {}
+                return ids, gaps
+        return [], np.zeros(0)
 
     def test_pairs(
         self, rounds: int, corrected: int, add_rounds: Callable[[int], None]
@@ -744,9 +750,9 @@ def exact_mcnemar(a: Floats, b: Floats) -> float | None:
 def count_slices(
     first: ComparedSystem, second: ComparedSystem, by: tuple[str, ...], gaps: Mapping[str, float]
 ) -> Iterator[SliceResult]:
-    """Wins and losses over everything and in each slice; empty without a key to slice by."""
+    """Wins and losses over everything and in each slice."""
     run = first.runs[0]
-    for where, examples in cut_slices(run.examples, by, run.task) if by else ():
+    for where, examples in cut_slices(run.examples, by, run.task):
         own = [gaps[example.id] for example in examples if example.id in gaps]
         yield SliceResult(
             task=run.task.name,

@@ -10,6 +10,7 @@ order, and one matrix product serves all systems and metrics; other statistics a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,11 +112,16 @@ class SystemTables:
                 if source in places:
                     self.columns[name, m] = places[source]
         self.table: Any = np.hstack(blocks) if blocks else None
+        del blocks
+        for m in range(len(next(iter(self.grouped.values())))):
+            if all((name, m) in self.columns for name in self.grouped):  # the table is enough
+                for own in self.grouped.values():
+                    own[m] = replace(own[m], statistics=own[m].statistics[:0].copy())
 
     @property
     def are_alike(self) -> bool:
         """Whether all systems have statistics of the same shape under each metric."""
-        shapes = [[each.statistics.shape for each in own] for own in self.grouped.values()]
+        shapes = [[each.statistics.shape[1:] for each in own] for own in self.grouped.values()]
         return all(shape == shapes[0] for shape in shapes)
 
     def summed(self, system: str, metric: int) -> float:

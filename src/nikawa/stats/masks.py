@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nikawa.stats.resample import (
     Floats,
@@ -127,7 +128,7 @@ def measure_run(
     run: Resampleable, table: Mask, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Of each part and of each rest the value, then the value under each resample (resamples by parts)."""
-    statistics: Floats | None = getattr(run, "statistics", None)
+    statistics: NDArray[Any] | None = getattr(run, "statistics", None)
     if statistics is None:
         return measure_weighted(run, table.astype(np.float64), units, resamples, seed)
     finish: Any = getattr(run, "finish")  # noqa: B009 — only metrics that are sums have it
@@ -139,16 +140,17 @@ def measure_run(
         blocks.append(_resample_grouped(grouped, resamples, seed))
     sums = np.concatenate(blocks, axis=1).reshape(resamples, parts, k)
     whole = resample_sums(statistics, units, resamples=resamples, seed=seed)[:, None, :]
-    if (statistics == np.floor(statistics)).all():  # whole numbers have one sum in any order
-        exact = np.stack([statistics[mask].sum(axis=0) for mask in table.T])
+    is_whole = statistics.dtype.kind == "u" or (statistics == np.floor(statistics)).all()
+    if is_whole:  # whole numbers have one sum in any order
+        exact = np.stack([statistics[mask].sum(axis=0, dtype=np.float64) for mask in table.T])
     else:
         exact = table.T.astype(np.float64) @ statistics
-    rest = _without_dust(statistics.sum(axis=0) - exact, statistics)
+    rest = _without_dust(statistics.sum(axis=0, dtype=np.float64) - exact, statistics)
     drawn_rest = _without_dust(whole - sums, statistics)
     return finish(exact), finish(rest), finish(sums), finish(drawn_rest)
 
 
-def _without_dust(difference: Floats, statistics: Floats) -> Floats:
+def _without_dust(difference: Floats, statistics: NDArray[Any]) -> Floats:
     """What is left of a sum after another was taken from it, without the dust of rounding."""
     floor = 1e-9 * max(1.0, float(np.abs(statistics).max(initial=0.0)))
     return np.where(np.abs(difference) < floor, 0.0, difference)
@@ -168,7 +170,7 @@ def measure_weighted(
     return exact[0], exact[1], np.concatenate(blocks[0]), np.concatenate(blocks[1])
 
 
-def resample_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
+def resample_sums(matrix: NDArray[Any], units: Ints, *, resamples: int, seed: int = 0) -> Floats:
     """Sums of the columns of `matrix` (one row per item) under each resample of groups: resamples by columns."""
     return _resample_grouped(sum_groups(matrix, units), resamples, seed)
 

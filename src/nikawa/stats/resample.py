@@ -62,15 +62,15 @@ def count_units(groups: Ints) -> int:
     return int(groups.max()) + 1 if len(groups) else 0
 
 
-def sum_groups(matrix: Floats, units: Ints) -> Floats:
+def sum_groups(matrix: NDArray[Any], units: Ints) -> Floats:
     """Sums over the items of each group."""
     order = np.argsort(units, kind="stable")
     starts = np.searchsorted(units[order], np.arange(count_units(units)))
-    sums: Floats = np.add.reduceat(matrix[order], starts, axis=0)
+    sums: Floats = np.add.reduceat(matrix[order], starts, axis=0, dtype=np.float64)
     return sums
 
 
-def sum_products(left: NDArray[Any], right: Floats, units: Ints) -> Floats:
+def sum_products(left: NDArray[np.bool_], right: NDArray[Any], units: Ints) -> Floats:
     """The same of every column of `left` times every column of `right`, a few groups at a time: all products may be many."""
     order = np.argsort(units, kind="stable")
     groups = count_units(units)
@@ -83,7 +83,8 @@ def sum_products(left: NDArray[Any], right: Floats, units: Ints) -> Floats:
         rows = order[starts[begin] : starts[end]]
         products = left[rows][:, :, None] * right[rows][:, None, :]
         matrix = products.reshape(len(rows), -1)
-        sums[begin:end] = np.add.reduceat(matrix, starts[begin:end] - starts[begin], axis=0)
+        first = starts[begin:end] - starts[begin]
+        sums[begin:end] = np.add.reduceat(matrix, first, axis=0, dtype=np.float64)
         begin = end
     return sums
 

@@ -161,14 +161,15 @@ def name_slices(
 ) -> Values:
     """The names of the slices by `key` that each example is in; see `slice_examples`."""
     if key == TAG:
-        return [() if e is None else tuple(sorted(e.tags)) for e in examples]
+        return _share(() if e is None else tuple(sorted(e.tags)) for e in examples)
     if task is not None and key == BIN:
         return [() if s is None else (_bin_name(s),) for s in _similarities(examples)]
     if task is not None and key == LENGTH:
         lengths = [None if e is None else float(count_characters(task, e)) for e in examples]
         return name_quarters(lengths, " characters")
     if task is not None and key == GOLD:
-        return [() if e is None else _gold_names(e.gold.get(task.question)) for e in examples]
+        golds = (None if e is None else e.gold.get(task.question) for e in examples)
+        return _share(map(_gold_names, golds))
     values: list[Any] = []
     for example in examples:
         other = None if example is None or task is None else example.gold.get(key)
@@ -178,7 +179,13 @@ def name_slices(
         different = {x for x in numbers if x is not None and not isinstance(x, bool)}
         if len(different) > max_numbers:
             return name_quarters([None if x is None else float(x) for x in numbers], "")
-    return [_plain_names(value) for value in values]
+    return _share(map(_plain_names, values))
+
+
+def _share(values: Iterable[tuple[str, ...]]) -> Values:
+    """Equal ones as one object: most examples have the slices of others."""
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    return [shared.setdefault(names, names) for names in values]
 
 
 def _gold_names(gold: Any) -> tuple[str, ...]:
