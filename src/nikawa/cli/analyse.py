@@ -82,7 +82,10 @@ def analyse(
     """Report slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
     from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
     from nikawa.analysis.units import analyses_in_table
+    from nikawa.execute.memory import return_large_arrays
     from nikawa.metrics.units import describe_conversion, parse_table_unit
+
+    return_large_arrays()
 
     table = parse_table_unit(unit)
     warn_of_mode(keys)

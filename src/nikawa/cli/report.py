@@ -63,8 +63,11 @@ def report(
     """Write a page about runs: scores with intervals and ties, slices, calibration, every example; tables for a paper."""
     from datetime import UTC, datetime
 
+    from nikawa.execute.memory import return_large_arrays
     from nikawa.metrics.units import parse_table_unit
     from nikawa.reporting.job import ReportOptions
+
+    return_large_arrays()
 
     options = ReportOptions(
         data,

@@ -16,7 +16,7 @@ def return_large_arrays() -> None:
     """From now on, give every large array and list back to the system when it is freed.
 
     By default glibc raises the size from which it does so up to 32 MB, and columns of a million items leave holes that nothing
-    else fits into. Without glibc nothing happens.
+    else fits into. It holds for the whole process, so commands call it and functions do not. Without glibc nothing happens.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):

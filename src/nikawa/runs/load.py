@@ -27,7 +27,6 @@ from msgspec.structs import replace
 from nikawa.datasets.reader import ExampleReader
 from nikawa.datasets.task_lookup import card_and_language
 from nikawa.errors import BadInput, MissingData
-from nikawa.execute.memory import return_large_arrays
 from nikawa.io.json import encode_json
 from nikawa.io.remote import require_local
 from nikawa.records import Card, Example, Prediction, Task
@@ -258,7 +257,6 @@ def load_systems(
 
     A dataset, a card and a file of answers is read once, however many systems rest on it.
     """
-    return_large_arrays()
     groups: dict[str, list[StoredRun]] = {}
     for run in runs:
         groups.setdefault(replace(run.spec, seed=0).hash, []).append(run)
