@@ -428,7 +428,7 @@ def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
 def test_the_demo_shows_links_that_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The port is known only once the server listens."""
     monkeypatch.setattr(
-        "nikawa.collect.job.serve", lambda _folder, how, started: started(how.port or 4321)
+        "nikawa.collect.job.serve", lambda _folder, how, started, _note: started(how.port or 4321)
     )
     said = run("collect", "demo", tmp_path / "d", "--port", "0")
     address = create_links(tmp_path / "d", ["worker-1"], "http://127.0.0.1:4321").links[0][1]

@@ -307,11 +307,13 @@ def end_if_blocked(address: str) -> Iterator[None]:
                 sys.stderr.flush()
                 os._exit(2)
 
-    Thread(target=watch, daemon=True).start()
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
     finally:
         is_over.set()
+        watcher.join(REPORT_SECONDS)  # it may be asking just now
 
 
 def task_options(resources: Resources) -> dict[str, Any]:

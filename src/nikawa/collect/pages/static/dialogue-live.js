@@ -33,7 +33,7 @@ const board = stateBoard({ offers });
 
 function offers(k) {
   const at = 2 * k;
-  const context = `${talk.turns[at - 1]?.text ?? ""}\n${talk.turns[at]?.text ?? ""}`;
+  const context = `${talk?.turns[at - 1]?.text ?? ""}\n${talk?.turns[at]?.text ?? ""}`;
   if (!goal) return entriesIn(context);
   const open = goal.open(board.state(k));
   const written = entriesIn(context, (slot) => goal.concerns(slot));
@@ -88,6 +88,7 @@ function bodyOf(more) {
 const shown = (problems) => problems.map((problem) => (problem.where?.startsWith("turn-") ? { ...problem, where: WHERE } : problem));
 
 async function check() {
+  if (!isMine()) return; // the item or the turn changed while the timer ran
   const mine = ++checks;
   const reply = await server().call("turn", bodyOf({ check: true }));
   if (mine !== checks || sending || reply.status !== 200) return;
@@ -227,6 +228,7 @@ export const live = {
     talk = null;
     drawn = 0;
     epoch += 1;
+    clearTimeout(timer);
     build();
     byId("prompt").textContent = messages.prompt_wait;
     part.send.disabled = true;
