@@ -6,6 +6,7 @@ import json
 import shlex
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,17 @@ from nikawa.io.cards import making_command
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     of_others = set(threading.enumerate()) - {threading.current_thread()}  # of a cluster, say
-    for owner, name in ((socket.socket, "connect"), (socket, "getaddrinfo")):
 
-        def refuse(*values: Any, original: Any = getattr(owner, name), **named: Any) -> Any:
+    def guard(original: Callable[..., Any]) -> Callable[..., Any]:
+        def connect(*values: Any, **named: Any) -> Any:
             if threading.current_thread() in of_others:
                 return original(*values, **named)
             raise AssertionError("the demo opened a connection")
 
-        monkeypatch.setattr(owner, name, refuse)
+        return connect
+
+    monkeypatch.setattr(socket.socket, "connect", guard(socket.socket.connect))
+    monkeypatch.setattr(socket, "getaddrinfo", guard(socket.getaddrinfo))
 
 
 @pytest.fixture
