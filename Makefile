@@ -50,8 +50,10 @@ demo: $(VENV)/.user ## the whole life of a benchmark, offline, in minutes; leave
 	@$(BIN)/nikawa demo
 	@echo "From here on: source $(BIN)/activate && nikawa --help (or $(BIN)/nikawa --help)"
 
+# One process more than there are processors: many tests wait for a server or a browser.
 test: $(VENV)/.dev ## all tests
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= PYTEST_XDIST_AUTO_NUM_WORKERS=$$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+	  $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.dev ## ruff, strict types, the import contract
 	$(BIN)/ruff check .

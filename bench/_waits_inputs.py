@@ -112,7 +112,7 @@ def write_items(folder: Path) -> None:
 def write_recipes(folder: Path) -> None:
     """The sources of every recipe that the tests build from, in a folder each.
 
-    Simulated persons drop many headlines, so YNAT takes all that there are: those that are left lie on both sides of the date of its split.
+    Simulated persons drop many headlines, so YNAT takes all that there are: those that are left are from before and after the date of its split.
     """
     from tests.recipes.klue.test_every import SOURCES
     from tests.recipes.small_sources import SMALL_SOURCES

@@ -187,7 +187,7 @@ class AnsweredSets:
 class _AnswersById(Mapping[str, Prediction]):
     """The answers of a run by example, which are in the order of the set.
 
-    Whoever asks in that order needs no table of places, which takes 100 bytes per example.
+    Reading in that order needs no table of places, which takes 100 bytes per example.
     """
 
     def __init__(self, sets: AnsweredSets, name: str, answers: Sequence[Prediction]) -> None:
