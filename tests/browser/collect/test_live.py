@@ -11,6 +11,15 @@ from tests.browser.collect.conftest import Page, Served
 from nikawa.collect.forms.dialogue import FORM, SAMPLE_TURNS
 
 pytestmark = pytest.mark.slow
+LATE_SEARCH = """() => {
+  window.searched = false;
+  const start = window.setTimeout;
+  const run = (action) => { action(); window.searched = true; };
+  window.setTimeout = (action, wait, ...rest) => (wait === 200 ? start(run, 1000, action) : start(action, wait, ...rest));
+  document.getElementById('search-words').dispatchEvent(new Event('input'));
+  window.setTimeout = start;
+}"""
+"""Begin a search of the table whose turn comes when the item has changed."""
 PHONE = {"width": 360, "height": 740}
 
 
@@ -86,6 +95,11 @@ def test_two_workers_write_a_dialogue(serve: Callable[..., Served]) -> None:
     user.page.wait_for_selector("#problem-turn:not(:empty)")
     assert user.page.locator("[role=log] li").count() == 4
     user.page.fill("#field-turn", "")
+    agent.page.evaluate(LATE_SEARCH)
+    searches: list[str] = []
+    agent.page.on(
+        "request", lambda sent: searches.extend([sent.url] if "/search" in sent.url else [])
+    )
     user.keys("Control+Enter")
     agent.page.wait_for_function(
         "() => document.getElementById('progress').textContent.includes('1')"
@@ -95,6 +109,8 @@ def test_two_workers_write_a_dialogue(serve: Callable[..., Served]) -> None:
     assert [turn["text"] for turn in found["turns"]] == [first, second, third, fourth]
     assert found["how"] == "live"
     assert served.answers("beni")["dialogue"] == {**found, "speaker": 1}
+    agent.page.wait_for_function("() => searched")
+    assert not searches  # the table of an item that is over is not searched
     assert user.faults == agent.faults == []
 
 

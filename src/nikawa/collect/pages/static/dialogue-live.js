@@ -52,6 +52,7 @@ function build() {
   const state = make("div", { class: "turn user active", hidden: true });
   const compose = make("div", { class: "turn compose" }, label, area, problemPlace(WHERE), make("p", { class: "row" }, send));
   const panel = searchPanel({ lease: () => item.lease, state: () => board.state(lastUser()), use: insert });
+  if (panel) panel.element.hidden = true; // until the server has said whose turn it is
   part = { area, label, send, partner, alone, turns, wrong, state, compose, panel };
   area.addEventListener("input", typed);
   area.addEventListener("keydown", (event) => { if (isEnter(event)) { event.preventDefault(); if (!event.repeat) sendTurn(); } });

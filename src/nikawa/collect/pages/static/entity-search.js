@@ -27,6 +27,7 @@ export function searchPanel({ lease, state, use }) {
   }
 
   async function run() {
+    if (!element.isConnected) return; // the item changed while the timer ran
     const mine = ++asked;
     const body = { lease: lease(), domain: domain.value, state: state(), words: words.value };
     try {
