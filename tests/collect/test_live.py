@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from nikawa.collect import routes_dialogue
 from nikawa.collect.app import create_app
 from nikawa.collect.export import ExportOptions, export, read_judgements
 from nikawa.collect.forms.dialogue import FORM, SAMPLE_TURNS
@@ -25,6 +27,7 @@ from nikawa.collect.writers import read_writers
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.records import Example, Judgement
+from nikawa.serve.listeners import Listeners
 
 assert FORM.sample is not None
 SAMPLE = FORM.sample
@@ -36,8 +39,9 @@ class Room:
 
     def __init__(self, project: Project, store: Store) -> None:
         self.project, self.store, self.now = project, store, 1000.0
-        app = create_app(project, store, clock=lambda: self.now)
-        self.client = TestClient(app, base_url="http://here", raise_server_exceptions=False)
+        self.listeners = Listeners()
+        self.app = create_app(project, store, clock=lambda: self.now, listeners=self.listeners)
+        self.client = TestClient(self.app, base_url="http://here", raise_server_exceptions=False)
         self.links: dict[str, str] = {}
         self.leases: dict[str, str] = {}
         self.keys = 0
@@ -336,8 +340,56 @@ def test_news_arrive_while_a_page_waits(meet: Callable[..., Room]) -> None:
         waiting.start()
         time.sleep(0.3)
         room.write_all("aki")
-        waiting.join(5)
+        waiting.join()
     assert len(found[0]["turns"]) == 1
+
+
+@pytest.mark.parametrize("end", ["the page is closed", "the server stops"])
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_request_that_waits_is_let_go(
+    meet: Callable[..., Room], monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(routes_dialogue, "MAX_WAIT_SECONDS", 3600)
+    room = meet(1, "aki", "beni")
+    mark = room.talk("beni")["mark"]
+    seen = "SELECT seen FROM seats WHERE lease = ?"
+    (before,) = room.store.read(lambda db: db.required(seen, room.leases["beni"]))
+    received = [{"type": "http.request"}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        while not received:
+            await asyncio.sleep(0.01)
+        return received.pop()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def wait_and_let_go() -> None:
+        query = f"lease={room.leases['beni']}&mark={mark}&wait=3600".encode()
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": f"{room.links['beni']}/talk",
+            "query_string": query,
+            "headers": [(b"host", b"here")],
+            "client": ("127.0.0.1", 1),
+        }
+        async with asyncio.timeout(60):
+            held = asyncio.create_task(room.app(scope, receive, send))
+            while not room.listeners._events:
+                await asyncio.sleep(0.01)
+            if end == "the server stops":
+                room.listeners.release()
+            else:
+                room.now += 3600  # a page that is there would count as seen again
+                received.append({"type": "http.disconnect"})
+            await held
+
+    asyncio.run(wait_and_let_go())
+    (after,) = room.store.read(lambda db: db.required(seen, room.leases["beni"]))
+    assert sent[0]["status"] == 200
+    assert after == before
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ HOSTILE: dict[str, bytes] = {
 """Requests that a server refuses, each with the connection."""
 
 
-def exchange(port: int, *parts: bytes, seconds: float = 5.0, address: str = "127.0.0.1") -> bytes:
+def exchange(port: int, *parts: bytes, seconds: float = 60.0, address: str = "127.0.0.1") -> bytes:
     """Send bytes in parts and read until the server closes; what came."""
     with socket.create_connection(("127.0.0.1", port), seconds, (address, 0)) as client:
         for number, part in enumerate(parts):
@@ -93,6 +93,16 @@ def time_alive(port: int, seconds: float = 30.0, address: str = "127.0.0.1") -> 
     return time.perf_counter() - began if answer.startswith(b"HTTP/1.1 200") else float("inf")
 
 
+def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether something comes to hold within so many seconds."""
+    ends = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 class SilentCrowd:
     """Connections that begin something and never end it."""
 
@@ -103,7 +113,7 @@ class SilentCrowd:
         """Open connections that send `first` and no more."""
         for _ in range(count):
             client = socket.socket()
-            client.settimeout(10)
+            client.settimeout(60)
             client.bind((address, 0))
             try:
                 client.connect(("127.0.0.1", port))
@@ -138,8 +148,13 @@ def raise_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+RELEASE = "release"
+"""A file beside the log: once it is there, `/slow` is answered. The log has a line `begun` for each that waits.
+
+A server that stops writes it, as after `/stop`."""
 APPLICATION = """
-import asyncio, sys
+import asyncio, os, signal, sys
+from pathlib import Path
 from nikawa.serve.clients import Networks
 from nikawa.serve.server import ConnectionLimits, run_server
 
@@ -155,7 +170,11 @@ async def app(scope, receive, send):
         if not message.get("more_body"):
             break
     if scope["path"] == "/slow":
-        await asyncio.sleep(2)
+        print("begun", file=sys.stderr, flush=True)
+        while not os.path.exists(release):
+            await asyncio.sleep(0.01)
+    if scope["path"] == "/stop":
+        signal.raise_signal(signal.SIGINT)
     size = 8_000_000 if scope["path"] == "/large" else 0
     answer = b"x" * size or scope["path"].encode() + b" " + body
     headers = [(b"content-length", str(len(answer)).encode())]
@@ -165,8 +184,9 @@ async def app(scope, receive, send):
 def started(port):
     print(port, flush=True)
 
-total, one, *trusted = sys.argv[1:]
-run_server(app, "127.0.0.1", 0, ConnectionLimits(int(total), int(one), Networks(trusted)), on_start=started)
+release, total, one, *trusted = sys.argv[1:]
+limits = ConnectionLimits(int(total), int(one), Networks(trusted))
+run_server(app, "127.0.0.1", 0, limits, on_start=started, on_stop=Path(release).touch)
 """
 
 
@@ -182,7 +202,7 @@ def running(
 ) -> Iterator[tuple[int, Path]]:
     """A server that answers with the path and the body; its port and its log."""
     log = folder / "server.log"
-    words = [str(connections), str(per_address), *trusted]
+    words = [str(folder / RELEASE), str(connections), str(per_address), *trusted]
     path = os.pathsep.join(part for part in (more_modules, os.environ.get("PYTHONPATH")) if part)
     limits: dict[str, Any] = {}
     if descriptors is not None:

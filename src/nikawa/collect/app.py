@@ -12,6 +12,7 @@ from nikawa.collect.routes_worker import WorkerRoutes
 from nikawa.collect.site import Analysis, Site
 from nikawa.errors import missing_extra
 from nikawa.serve.clients import Networks
+from nikawa.serve.listeners import Listeners
 from nikawa.serve.server import SecurityHeaders
 from nikawa.serve.site import assemble_app
 
@@ -31,11 +32,12 @@ def create_app(
     clock: Callable[[], float] = time.time,
     trusted: Networks | None = None,
     hosts: Sequence[str] = (),
+    listeners: Listeners | None = None,
 ) -> SecurityHeaders:
     """The ASGI application of a project; `analyses` are shown on the dashboard under their names.
 
     `trusted` are the web servers in front whose word about a client is taken, `hosts` names the server is known by
-    in addition to those of the settings.
+    in addition to those of the settings. Requests for news wait in `listeners`, so that a server that stops can let them go.
     """
     try:
         from starlette.responses import RedirectResponse
@@ -48,7 +50,7 @@ def create_app(
 
     site = Site(project, store, analyses, clock)
     server = project.settings.server
-    worker = WorkerRoutes(site)
+    worker = WorkerRoutes(site, listeners or Listeners())
     return assemble_app(
         site,
         [

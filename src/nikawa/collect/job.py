@@ -378,6 +378,7 @@ def serve(
     from nikawa.collect.app import create_app
     from nikawa.collect.prelabels import describe_prelabels
     from nikawa.serve.clients import Networks
+    from nikawa.serve.listeners import Listeners
     from nikawa.serve.server import ConnectionLimits, run_server
 
     analyses = {name: in_process(analysis) for name, analysis in ANALYSES.items()}
@@ -398,5 +399,20 @@ def serve(
         trusted = Networks((*server.trusted_proxies, *options.trusted_proxies))
         limits = ConnectionLimits(server.connections, server.connections_per_address, trusted)
         listening = options.base(0).removeprefix("http://")
-        app = create_app(project, store, analyses=analyses, trusted=trusted, hosts=[listening])
-        run_server(app, options.host, options.port, limits, on_start=remember_address)
+        listeners = Listeners()
+        app = create_app(
+            project,
+            store,
+            analyses=analyses,
+            trusted=trusted,
+            hosts=[listening],
+            listeners=listeners,
+        )
+        run_server(
+            app,
+            options.host,
+            options.port,
+            limits,
+            on_start=remember_address,
+            on_stop=listeners.release,
+        )

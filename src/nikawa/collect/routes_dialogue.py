@@ -83,7 +83,10 @@ class DialogueRoutes:
         return json_response({"count": len(rows), "rows": rows[:MAX_ENTITIES_SHOWN]})
 
     async def talk(self, request: Request) -> Response:
-        """The dialogue of a lease, as soon as it is another than the page has, or after a while."""
+        """The dialogue of a lease, as soon as it is another than the page has, or after a while.
+
+        A page that was closed meanwhile is not served any longer: its worker no longer counts as seen.
+        """
         token_hash = self.worker.token_hash(request)
         options = self.options()
         lease, mark = query_text(request, "lease"), query_text(request, "mark")
@@ -104,6 +107,8 @@ class DialogueRoutes:
             if state["mark"] != mark or left <= 0:
                 return json_response(state)
             await self.listeners.wait(found.id, min(left, LOOK_SECONDS))
+            if self.listeners.is_released or await request.is_disconnected():
+                return json_response(state)
 
     def _describe(self, talk: Talk, language: str, now: float) -> dict[str, Any]:
         state = describe_talk(talk, self.options(), now)

@@ -159,11 +159,10 @@ class WorkerRoutes:
     Each takes the link from the path, counts the request against its limit, and answers with the state of the page.
     """
 
-    def __init__(self, site: Site) -> None:
-        self.site, self.project = site, site.project
+    def __init__(self, site: Site, listeners: Listeners) -> None:
+        self.site, self.project, self.listeners = site, site.project, listeners
         self._remaining: dict[int, Remaining] = {}
         self.effort = site.effort
-        self.listeners = Listeners()
 
     def routes(self) -> list[BaseRoute]:
         """The table of routes."""

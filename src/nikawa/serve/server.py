@@ -167,8 +167,12 @@ def run_server(
     limits: ConnectionLimits | None = None,
     *,
     on_start: Callable[[int], None] | None = None,
+    on_stop: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until interrupted; `on_start` gets the port. Addresses are not logged: they may hold secret links."""
+    """Serve until interrupted; `on_start` gets the port, `on_stop` is called before the last requests are waited for.
+
+    Addresses are not logged: they may hold secret links.
+    """
     import signal
 
     try:
@@ -199,6 +203,11 @@ def run_server(
             listening.listen(WAITING_CONNECTIONS)  # asyncio asked for as many as it accepts at once
             if on_start is not None:
                 on_start(int(listening.getsockname()[1]))
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            if on_stop is not None:
+                on_stop()
+            await super().shutdown(sockets)
 
         async def on_tick(self, counter: int) -> bool:
             if counter % TICKS_BETWEEN_LOOKS == 0:
