@@ -316,8 +316,8 @@ class PretrainingLoop:
             tensors, self.progress = saved
             self.steps.restore(tensors)
             self.steps.seen = self.progress.seen
-        self._begin()
         with catch_interrupts(self.options.state is not None) as was_interrupted:
+            self._begin()  # what it announces may be interrupted at once
             while self.progress.done < self.progress.total:
                 self._learn()
                 self._correct_schedule()
