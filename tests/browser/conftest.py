@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+_loops: list[asyncio.AbstractEventLoop] = []
+"""The event loop of Playwright, while it runs."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let the loop of Playwright count as running in tests of a browser alone.
+
+    Playwright marks it so from the first browser test to the end of the process, and `asyncio.run` would fail in every test
+    that comes after one in the same process.
+    """
+    is_ours = item.path.is_relative_to(Path(__file__).parent)  # pytest calls this for every test
+    asyncio._set_running_loop(_loops[-1] if _loops and is_ours else None)
+    try:
+        return (yield)
+    finally:
+        asyncio._set_running_loop(None)
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +41,9 @@ def chromium() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        _loops.append(asyncio.get_running_loop())
         yield browser
+        asyncio._set_running_loop(_loops.pop())  # the test that ends the session may be any
         browser.close()
 
 
