@@ -281,7 +281,7 @@ def test_a_system_is_edited_hidden_and_published(served: Served) -> None:
 
     def wait_until(is_listed: bool) -> None:
         """What visitors see is updated at most so often."""
-        for _ in range(50):
+        for _ in range(500):
             visitor.goto(served.address)
             if ("Model D" in visitor.inner_text("main")) == is_listed:
                 return

@@ -45,6 +45,13 @@ AT = """([start, end]) => {
   return [first.left + 1, first.top + first.height / 2, last.right - 1, last.top + last.height / 2];
 }"""
 """Where characters of a text to select in stand on the screen."""
+CLOCK = """(() => {
+  const now = performance.now.bind(performance);
+  let held = false, passed = 0;
+  performance.now = () => (held ? 0 : now() + passed);
+  window.clock = { hold() { held = true; }, pass(seconds) { held = false; passed += 1000 * seconds; } };
+})()"""
+"""The time that a page measures, in the hands of the test: how busy the machine is must not decide what was looked at."""
 
 
 class Page:
@@ -53,6 +60,7 @@ class Page:
     def __init__(self, context: Any, address: str) -> None:
         self.context, self.address = context, address
         self.faults: list[str] = []
+        context.add_init_script(CLOCK)
         self.page = context.new_page()
         self.page.set_default_timeout(30_000)
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
@@ -80,6 +88,14 @@ class Page:
         """Wait until an item is there to be answered."""
         self.page.wait_for_selector("#answer:not([hidden])[aria-busy=false]")
         return self.page
+
+    def hold_clock(self) -> None:
+        """Until time is let pass, the item has just come into sight."""
+        self.page.evaluate("clock.hold()")
+
+    def let_pass(self, seconds: float) -> None:
+        """Have the page believe that so many seconds have passed."""
+        self.page.evaluate("(seconds) => clock.pass(seconds)", seconds)
 
     def ended(self) -> Any:
         self.page.wait_for_selector("#ended:not([hidden])")

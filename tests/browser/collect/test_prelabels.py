@@ -23,8 +23,8 @@ PHONE = {
     "color_scheme": "dark",
 }
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-NO_GLANCE = 1100
-"""Milliseconds after which an answer that came filled in may be sent unchanged."""
+NO_GLANCE = 1.1
+"""Seconds after which an answer that came filled in may be sent unchanged."""
 
 
 def fill_pages(served: Served, items: int) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_a_machines_answer_is_filled_in_and_marked(name: str, serve: Callable[..
         assert note == page_message(language, "suggested")
         assert inner.evaluate(TOO_WIDE) <= 0
         page.shot(f"prelabel-{name}-{language}")
-        inner.wait_for_timeout(NO_GLANCE)
+        page.let_pass(NO_GLANCE)
         inner.click("#submit")
         inner.wait_for_function(
             "() => document.getElementById('progress').textContent.includes('1')"
@@ -81,10 +81,12 @@ def test_a_filled_in_answer_is_not_sent_unread_and_a_changed_one_is_known(
     fill_pages(served, 1)
     page = served.worker(language="en")
     inner = page.open()
+    page.hold_clock()
     inner.keyboard.press("Enter")  # at once: nothing was read
     assert "Check your answer" in inner.locator("#status:has-text('Check')").inner_text()
     assert served.read_judgements() == []
     page.shot("prelabel-choice-en")
+    page.let_pass(0)
     inner.keyboard.press("2")
     inner.reload()
     page.ready()
