@@ -11,7 +11,7 @@ from tests.collect.test_soak import soak
 
 @pytest.mark.slow
 def test_what_was_acknowledged_survives_a_kill() -> None:
-    words = ("--accounts", "3", "--kills", "1", "--seconds", "2", "--items", "60")
+    words = ("--accounts", "3", "--kills", "1", "--seconds", "0.5", "--items", "60")
     found = soak("board_kill", *words)
     assert found["acknowledged"] > 3
     faults = ("lost", "files_lost", "duplicated", "unscored", "ladders_miscounted", "tracebacks")

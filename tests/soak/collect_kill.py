@@ -22,7 +22,7 @@ from typing import Any
 
 import httpx
 from tests.serve._postgres import Cluster, cluster
-from tests.soak._server import Server, free_port, prepared, project
+from tests.soak._server import WAIT_SECONDS, Server, free_port, prepared, project, wait_until
 
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
@@ -101,10 +101,21 @@ async def drive(
         work = [asyncio.create_task(client.work(http, over)) for client in clients]
         for _ in range(kills):
             await asyncio.sleep(seconds / max(kills, 1) * (0.5 + chance.random()))
+            await _answer_more(clients)
             await asyncio.to_thread(strike)
-        await asyncio.sleep(1)
+        await _answer_more(clients)
         over.set()
         await asyncio.gather(*work)
+
+
+async def _answer_more(clients: list[Client]) -> None:
+    """Wait until more answers were acknowledged, one for each client."""
+
+    def count() -> int:
+        return sum(len(client.acknowledged) for client in clients)
+
+    enough = count() + len(clients)
+    await wait_until(lambda: count() >= enough, "too few answers")
 
 
 def verdict(store: Store, clients: list[Client], asked: int) -> dict[str, int]:
@@ -155,8 +166,13 @@ def soak(how: argparse.Namespace, where: Cluster | None) -> dict[str, int]:
 
         def strike() -> None:
             if how.what == "database" and where is not None:
+                met = sum(client.retries for client in clients)
                 where.stop(signal.SIGQUIT)
-                time.sleep(0.5)  # long enough for workers to meet a server without a database
+                ends = time.monotonic() + WAIT_SECONDS
+                while sum(client.retries for client in clients) == met:  # none met it as it is now
+                    if time.monotonic() > ends:
+                        raise SystemExit("no worker met the server without its database")
+                    time.sleep(0.05)
                 where.start()
             else:
                 server.kill()

@@ -66,7 +66,7 @@ class Load:
         here = Connection(*await asyncio.open_connection("127.0.0.1", port))
         _, state = await here.ask("GET", f"{path}/next")
         due, number = time.perf_counter(), 0
-        while due + 1 < end and state["item"] is not None:
+        while (due + 1 < end or not number) and state["item"] is not None:
             due, number = due + 1.0, number + 1
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             body = {

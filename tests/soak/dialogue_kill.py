@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 import msgspec
 from tests.serve._postgres import Cluster, cluster
-from tests.soak._server import Server, free_port, prepared
+from tests.soak._server import Server, free_port, prepared, wait_until
 
 from nikawa.collect.forms.dialogue import FORM, SAMPLE_TURNS
 from nikawa.collect.project import Project, create_project
@@ -161,12 +161,24 @@ async def drive(server: Server, workers: list[Worker], how: argparse.Namespace) 
         seconds = 60 * how.minutes / max(how.kills, 1)
         for number in range(how.kills):
             await asyncio.sleep(seconds * (0.5 + chance.random()))
+            turns = sum(len(worker.turns) for worker in workers)
+            await wait_until(
+                lambda: sum(len(worker.turns) for worker in workers) > turns + 2,  # noqa: B023
+                "too few turns",
+            )
             await asyncio.to_thread(server.kill)
             await asyncio.to_thread(server.start)
             if how.progress:
                 count = sum(len(worker.turns) for worker in workers)
                 sys.stderr.write(f"kill {number + 1} of {how.kills}: {count} turns acknowledged\n")
-        await asyncio.sleep(1)
+        ended = sum(len(worker.finished) for worker in workers)
+        await wait_until(
+            lambda: sum(len(worker.finished) for worker in workers) > ended, "no end of a dialogue"
+        )
+        if how.drop:
+            await wait_until(
+                lambda: any(worker.given_up for worker in workers), "no request that was given up"
+            )
         over.set()
         await asyncio.gather(*work)
 
