@@ -1,7 +1,7 @@
 """Adaptive effort: who is asked about what, and how sure the answers are."""
 
 import random
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -386,9 +386,9 @@ def test_rules_without_sense_are_refused(fields: dict[str, Any]) -> None:
 
 def test_thousands_of_items_are_planned_within_a_second() -> None:
     true, answers = draw_crowd(5000, 10)
-    start = perf_counter()
+    start = process_time()
     plan = plan_next(answers, true, EffortRule(most=12), labels=("a", "b", "c"))
-    assert perf_counter() - start < 1.5
+    assert process_time() - start < 1.5
     assert len(plan.items) == 5000
 
 

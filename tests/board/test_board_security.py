@@ -245,7 +245,7 @@ def test_files_that_take_long_leave_threads_to_readers(
 
     def slow(*args: Any, **more: Any) -> Any:
         running.append(1)
-        release.wait(20)
+        release.wait(120)
         raise Refused("bad_request", 400)
 
     monkeypatch.setattr(submitter_routes, "receive_file", slow)
@@ -263,8 +263,12 @@ def test_files_that_take_long_leave_threads_to_readers(
                 )
                 for _ in range(50)
             ]
-            await asyncio.sleep(0.5)
-            page = await asyncio.wait_for(client.get("/"), 10)
+            async with asyncio.timeout(
+                60
+            ):  # one is being checked, all that are too many are refused
+                while not running or sum(one.done() for one in sent) < 30:
+                    await asyncio.sleep(0.01)
+                page = await client.get("/")
             at_once = len(running)
             release.set()
             return [(await one).status_code for one in sent], page.status_code, at_once

@@ -73,7 +73,9 @@ with suppress(HelperGone):  # where the request was sent before the process had 
 found["again"] = scorer.ask(Message({"do": "labels"})).header["labels"][0]["n"]
 found["scorer again"] = find_scorer()[1]
 scorer.close()
-time.sleep(0.2)
+ends = time.monotonic() + 60
+while find_scorer() and time.monotonic() < ends:
+    time.sleep(0.02)
 found["left"] = find_scorer()
 print(json.dumps(found), flush=True)
 """

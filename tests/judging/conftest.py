@@ -57,7 +57,7 @@ def ask(server: Any, tmp_path: Path) -> Callable[..., JudgeReport]:
 
     def run(tasks: Path | str, out: str = "out", **how: Any) -> JudgeReport:
         more = how.pop("settings", {})
-        settings = {"base_url": server.url, "wait": 0.002, "timeout": 5.0, **more}
+        settings = {"base_url": server.url, "wait": 0.002, "timeout": 60.0, **more}
         options = JudgeOptions(settings=settings, **{"copies": 2, **how})
         return judge(str(tasks), "chat:some/model", tmp_path / out, options)
 

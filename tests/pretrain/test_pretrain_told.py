@@ -81,7 +81,7 @@ def test_a_line_every_so_often_where_no_terminal_is(
     monkeypatch.setattr(_pretrain_show, "SECONDS_BETWEEN_LINES", 0.01)
 
     def heard(line: str) -> bool:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             if re.search(line, capsys.readouterr().err):
                 return True

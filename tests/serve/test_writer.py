@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from tests.serve.conftest import make_outage
 
@@ -369,13 +370,18 @@ def test_a_lock_that_another_keeps_is_an_outage(postgres_writer: DatabaseWriter)
 
 
 def test_a_transaction_that_was_ended_for_being_idle_is_an_outage(
-    postgres_writer: DatabaseWriter,
+    postgres: str, postgres_writer: DatabaseWriter
 ) -> None:
     writer = postgres_writer
     writer.write(lambda db: db.execute("SET idle_in_transaction_session_timeout TO '50ms'"))
 
     def dawdle(db: Connection) -> None:
-        time.sleep(0.5)
+        (pid,) = db.required("SELECT pg_backend_pid()")
+        ends = time.monotonic() + 60
+        with psycopg.connect(postgres, autocommit=True) as other:
+            while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone():
+                assert time.monotonic() < ends
+                time.sleep(0.02)
         db.execute("SELECT 1")
 
     with pytest.raises(Unavailable):

@@ -370,8 +370,11 @@ def test_a_program_that_ended_between_two_texts_is_started_again(
     fake: Any, jumanpp: LoadedAnalyser
 ) -> None:
     jumanpp.analyse("猫")
-    os.kill(fake.log("start")[0], signal.SIGKILL)
-    time.sleep(0.05)
+    (pid,) = fake.log("start")
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(
+        os.P_PID, pid, os.WEXITED | os.WNOWAIT
+    )  # it has ended; who started it has yet to hear of it
     assert words(jumanpp.analyse("猫が")) == ["猫", "が"]
     assert len(fake.log("start")) == 2
 
@@ -459,7 +462,7 @@ def test_a_forked_child_does_not_keep_the_program_alive(jumanpp: LoadedAnalyser)
 
 
 def _gone(pid: int) -> bool:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
             os.kill(pid, 0)
@@ -499,7 +502,7 @@ def test_a_program_that_outlives_its_input_is_killed(
     monkeypatch.setattr(_child, "MAX_EXIT_SECONDS", 0.1)
     began = time.monotonic()
     child.close()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 40  # it sleeps for 60
 
 
 @pytest.fixture

@@ -230,7 +230,7 @@ def chat(server: Any) -> Callable[..., Any]:
     def make(
         folder: Path | None = None, seed: int = 0, progress: Any = None, **settings: Any
     ) -> Any:
-        told = {"base_url": server.url, "wait": 0.002, "timeout": 5.0, **settings}
+        told = {"base_url": server.url, "wait": 0.002, "timeout": 60.0, **settings}
         more = {"progress": progress} if progress else {}
         return make_model("chat:some/model", seed=seed, settings=told, folder=folder, **more)
 

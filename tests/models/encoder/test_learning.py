@@ -34,13 +34,14 @@ SETTINGS = {
     "checkpoint_steps": 7,
 }
 CHILD = """
-    import json, sys, pickle, torch
+    import json, sys, time, pickle, torch
     from pathlib import Path
     from nikawa.models import model
     torch.set_num_threads(1)
     case = pickle.loads(Path(sys.argv[2]).read_bytes())
     settings = json.loads(sys.argv[4])
-    model("encoder:" + sys.argv[1], seed=3, settings=settings, folder=Path(sys.argv[3])).fit(*case)
+    wait = lambda what, done, total: time.sleep(600) if done > 100 else None  # it is never done before it is killed
+    model("encoder:" + sys.argv[1], seed=3, settings=settings, folder=Path(sys.argv[3]), progress=wait).fit(*case)
 """
 
 
