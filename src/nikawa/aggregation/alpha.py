@@ -87,11 +87,14 @@ def _mid_ranks(marginals: Floats) -> Floats:
 
 def nominal_alpha(table: Table | AnswerPatterns) -> SummedMeasure:
     """Nominal alpha, from counts of items or of kinds of them."""
-    counts, m = _paired_counts(table), table.per_item()
+    statistics = np.empty((len(table.counts()), 1 + len(table.categories)))
+    counts = statistics[:, 1:]
+    counts[:] = table.counts()
+    m = table.per_item()
+    counts[m < 2] = 0
     alike = np.einsum("ij,ij->i", counts, counts)
     pairs = m.astype(np.float64) ** 2
-    unlike = (pairs - alike) * _pair_weights(table)
-    statistics = np.column_stack([unlike, counts])
+    statistics[:, 0] = (pairs - alike) * _pair_weights(table)
     return SummedMeasure("alpha", "nominal", statistics, finish_nominal)
 
 

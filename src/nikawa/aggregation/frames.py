@@ -24,7 +24,7 @@ from nikawa.aggregation.structures import find_kind
 from nikawa.aggregation.table import Table, no_judgements
 from nikawa.aggregation.trees import holds_trees
 from nikawa.errors import BadInput, list_names, unknown
-from nikawa.io.coding import CodedColumn, Column, TextNames, code_texts
+from nikawa.io.coding import CodedColumn, Column, HeldNames, code_texts
 from nikawa.io.judgements import JudgementOptions
 from nikawa.io.judgements.crowd import recognise_columns
 from nikawa.io.judgements.remarks import REPORT, is_remark, is_reserved
@@ -96,7 +96,7 @@ def read_columns(data: Any) -> Columns:
         return _pick_columns([str(name) for name in names], lambda name: _values(data[name]))
     if not isinstance(data, Iterable):
         raise BadInput(f"a {type(data).__name__} contains no judgements", cure=CURE)
-    rows = list(data)
+    rows = data if isinstance(data, list) else list(data)
     if not rows:
         raise no_judgements()
     types = set(map(type, rows))
@@ -231,7 +231,7 @@ def _table_of_columns(columns: Columns, question: str | None) -> Table:
 
 def has_blank(values: Sequence[Any]) -> bool:
     """Whether any value is missing. Values are mostly texts, whose type alone tells."""
-    if isinstance(values, TextNames):
+    if isinstance(values, HeldNames):
         return False
     return not {str, int}.issuperset(map(type, values)) and any(map(is_blank, values))
 

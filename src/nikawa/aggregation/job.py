@@ -24,7 +24,6 @@ from nikawa.aggregation.decisions import (
 from nikawa.aggregation.effort_record import read_effort
 from nikawa.aggregation.gold_fit import check_gold_fits
 from nikawa.aggregation.judgements import (
-    JudgementCopy,
     JudgementSource,
     build_table,
     build_tables,
@@ -127,8 +126,7 @@ def aggregate(
     )
     copy = None
     if examples is not None and find_benchmark(spec) is None:
-        copy = JudgementCopy()
-        source.judgements = copy.take(source.judgements)
+        copy = source.copy_judgements()
     tables = build_tables(source, rules, options.question)
     first_rule, first_table = next(iter(tables.items()))
     check_labels(options.labels, tables, source.file)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from nikawa.datasets import load
 from nikawa.datasets.load import find_hidden_references, read_judgements
 from nikawa.datasets.names import benchmarks, find_benchmark, spec_of
 from nikawa.errors import BadInput, name_faulty_file, place_fault
-from nikawa.io.coding import UncountableAnswer
+from nikawa.io.coding import CodedColumn, UncountableAnswer
 from nikawa.io.folders import JUDGEMENTS, is_dataset_folder
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import JudgementOptions, Note, Notes, find_lines, open_judgements
@@ -90,6 +90,14 @@ class JudgementSource:
         if self.known is not None and not all(name in self.known for name in names):
             return None
         return None if self.hidden and any(name in self.hidden for name in names) else columns
+
+    def copy_judgements(self) -> JudgementCopy:
+        """A copy that is complete once all judgements are read; they are read record by record then."""
+        copy = JudgementCopy()
+        self.judgements = copy.take(self.judgements)
+        if self.reading is not None:
+            self.reading.plain = lambda: None
+        return copy
 
     @property
     def decisions(self) -> list[tuple[int, Judgement]]:
@@ -248,8 +256,37 @@ def build_tables(
 
     A rule that is named after a question of the judgements is about its answers, any other about those to `question`.
     """
+    question = question or source.question
+    columns = source.read_plain()
+    if columns is not None:
+        with suppress(BadInput):  # the judgements, one by one, explain it with their lines
+            tables = _build_plain_tables(columns, rules, question)
+            source.judgements = iter(())
+            return tables
     with name_faulty_file(source.file):
-        return _build_tables(source, rules, question or source.question)
+        return _build_tables(source, rules, question)
+
+
+def _build_plain_tables(
+    columns: PlainJudgements, rules: Mapping[str, Rule], question: str | None
+) -> dict[str, Table]:
+    """The tables of the columns of a plain file."""
+    questions = columns.questions.names
+    if question is None and len(questions) == 1:
+        question = questions[0]
+    tables: dict[tuple[str | None, bool], Table] = {}
+    by_rule: dict[str, Table] = {}
+    for name, rule in rules.items():
+        key = (name if name in questions else question, rule.first)
+        if key not in tables:
+            used = columns
+            if rule.first:
+                answers = columns.answers
+                first = CodedColumn(answers.codes, list(map(first_choice, answers.names)))
+                used = replace(columns, answers=first)
+            tables[key] = Table.from_plain(used, key[0])
+        by_rule[name] = tables[key]
+    return by_rule
 
 
 def _build_tables(

@@ -130,6 +130,8 @@ class Table:
         if seconds is not None and np.isnan(seconds).all():
             seconds = None
         items, workers, answers = parts
+        if len(set(answers.names)) < len(answers.names):
+            answers = answers.rename(answers.names)
         codes = (items.codes, workers.codes, answers.codes)
         names = (items.names, workers.names, answers.names)
         missing = int(asked.sum()) - len(items)

@@ -20,9 +20,14 @@ Column = Sequence[Any] | NDArray[Any]
 PEEKED_ENTRIES, MAX_OBJECTS = 4096, 8
 """Entries of a column that are looked at first, and the most objects there that are compared by address."""
 MIN_NAMES_HELD_BACK = 1 << 14
-"""Distinct texts of a column from which on they stay in Arrow until one is asked for."""
-MAX_SHARE_OF_RUNS = 0.5
-"""Share of the first texts that differ from the one before, above which each text is looked up, not each run of one."""
+"""Distinct entries of a column from which on they stay in their array until one is asked for."""
+MAX_SHARE_OF_RUNS, MAX_SHARE_OF_NEW_RUNS = 0.1, 0.5
+"""Share of the first texts that differ from the one before, above which each text is looked up, not each run of one. Where
+most runs are of a new text, as of items, looking up is slower, and the second share counts."""
+MAX_BYTES_HELD = 1 << 25
+"""Bytes of the texts of a column that are coded together: each lot has its own dictionary first."""
+ENTRIES_PER_NAME = 16
+"""Entries for each name among which the first appearances of all names are looked for before all entries are."""
 MIN_TEXTS_FOR_ARROW = 1 << 10
 """Shortest column of texts that pyarrow codes, where it is loaded."""
 ANSWER_KINDS = "an answer is a label, a number, or a list of spans as {start, end, label}"
@@ -62,15 +67,13 @@ class CodedColumn:
         is_whole = len(self) and self.codes[0] == 0 and self.codes[-1] == len(self.names) - 1
         if is_whole and steps.min(initial=0) >= 0 and steps.max(initial=0) <= 1:  # sorted
             return self
-        places = np.arange(len(self.codes) - 1, -1, -1, dtype=np.int32)
-        first = np.full(len(self.names), len(self.codes), dtype=np.int32)
-        first[self.codes[::-1]] = places  # the last one written stays, and is the first entry
+        first = _find_first_places(self.codes, len(self.names))
         if (first[1:] > first[:-1]).all() and (first < len(self.codes)).all():
             return self
         order = np.argsort(first, kind="stable")[: int((first < len(self.codes)).sum())]
         place = np.zeros(len(self.names), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
-        return CodedColumn(place[self.codes], [self.names[i] for i in order.tolist()])
+        return CodedColumn(place[self.codes], take_names(self.names, order))
 
     def where(self, holds: Callable[[Any], bool]) -> NDArray[np.bool_]:
         """Which entries fulfil a condition, which is asked once for each name."""
@@ -82,6 +85,18 @@ class CodedColumn:
         numbering = Numbering()
         codes = encode(numbering, names, len(self.names))
         return CodedColumn(codes[self.codes], list(numbering))
+
+
+def _find_first_places(codes: Codes, count: int) -> Codes:
+    """The place of the first entry of each of `count` codes; the number of entries for a code that does not occur."""
+    size = len(codes)
+    for part in (codes[: max(PEEKED_ENTRIES, ENTRIES_PER_NAME * count)], codes):
+        first = np.full(count, size, dtype=np.int32)
+        places = np.arange(len(part) - 1, -1, -1, dtype=np.int32)
+        first[part[::-1]] = places  # the last one written stays, and is the first entry
+        if len(part) == size or (first < size).all():
+            break
+    return first
 
 
 class Numbering(dict[Any, int]):
@@ -132,6 +147,10 @@ def code_texts(column: Any) -> CodedColumn | None:
     pa = sys.modules.get("pyarrow")
     if pa is None or len(column) < MIN_TEXTS_FOR_ARROW:
         return None
+    if getattr(column, "dtype", None) == np.dtype(object) and hasattr(column, "to_numpy"):
+        column = column.to_numpy()  # of pandas: its cells are Python's, as those of a list
+    if is_constant(column):
+        return CodedColumn(np.zeros(len(column), dtype=np.int32), [column[0]])
     try:
         if hasattr(column, "__arrow_c_stream__"):
             texts = pa.chunked_array(column)
@@ -144,93 +163,133 @@ def code_texts(column: Any) -> CodedColumn | None:
     types = pa.types
     if not (types.is_string(texts.type) or types.is_large_string(texts.type)) or texts.null_count:
         return None
-    if isinstance(texts, pa.ChunkedArray):
-        texts = texts.combine_chunks()
-    coded = _code_arrow(texts)
-    return CodedColumn(coded.indices.to_numpy(), hold_names(coded.dictionary))
+    chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
+    codes, distinct = _code_arrow([chunk for chunk in chunks if len(chunk)])
+    return CodedColumn(codes, hold_names(distinct))
 
 
-def _code_arrow(texts: Any) -> Any:
-    """A text array of Arrow as a dictionary and codes, which follow the first appearance."""
+def is_constant(column: Any) -> bool:
+    """Whether a list or an array of objects holds one text throughout, as a column of questions mostly does."""
+    for part in (column[:PEEKED_ENTRIES], column):
+        cells = part.tolist() if isinstance(part, np.ndarray) else part
+        if not isinstance(cells, list) or not isinstance(cells[0], str):
+            return False
+        if cells.count(cells[0]) < len(cells):
+            return False
+    return True
+
+
+def _code_arrow(texts: Sequence[Any]) -> tuple[Codes, Any]:
+    """The codes of text arrays of Arrow, which follow the first appearance, and the distinct texts."""
+    pa = import_module("pyarrow")
     run_end_encode = import_module("pyarrow.compute").run_end_encode
-    peeked = texts.slice(0, PEEKED_ENTRIES)
-    if len(run_end_encode(peeked).values) > MAX_SHARE_OF_RUNS * len(peeked):
-        return texts.dictionary_encode()
-    runs = run_end_encode(texts)
-    coded = runs.values.dictionary_encode()
-    lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
-    codes = np.repeat(coded.indices.to_numpy(), lengths)
-    return import_module("pyarrow").DictionaryArray.from_arrays(codes, coded.dictionary, safe=False)
+    peeked = run_end_encode(texts[0].slice(0, PEEKED_ENTRIES))
+    are_new = 2 * len(peeked.values.unique()) > len(peeked.values)
+    share = MAX_SHARE_OF_NEW_RUNS if are_new else MAX_SHARE_OF_RUNS
+    if len(peeked.values) > share * len(peeked):
+        coded = pa.chunked_array(texts).dictionary_encode().chunks  # of one dictionary
+        return np.concatenate([part.indices.to_numpy() for part in coded]), coded[-1].dictionary
+    runs = [run_end_encode(part) for part in texts]
+    coded = pa.chunked_array([part.values for part in runs]).dictionary_encode().chunks
+    codes = np.concatenate([part.indices.to_numpy() for part in coded])
+    lengths = [np.diff(part.run_ends.to_numpy(), prepend=0) for part in runs]
+    return np.repeat(codes, np.concatenate(lengths)), coded[-1].dictionary
 
 
 class ArrowCoder:
     """Codes a column of texts that comes in arrays of Arrow."""
 
     def __init__(self) -> None:
-        self._parts: list[Any] = []
+        self._texts: list[Any] = []
+        self._held = 0
+        self._coded: list[Any] = []
 
     def add(self, texts: Any) -> None:
         """Take more texts, coded already or not."""
-        is_coded = hasattr(texts, "dictionary")
-        self._parts.append(texts if is_coded else _code_arrow(texts))
+        if hasattr(texts, "dictionary"):
+            self._coded.append(texts)
+        elif len(texts):
+            self._texts.append(texts)
+            self._held += texts.nbytes
+            if self._held > MAX_BYTES_HELD:
+                self._code()
+
+    def _code(self) -> None:
+        pa = import_module("pyarrow")
+        codes, distinct = _code_arrow(self._texts)
+        self._coded.append(pa.DictionaryArray.from_arrays(codes, distinct, safe=False))
+        self._texts, self._held = [], 0
 
     def finish(self) -> tuple[Codes, Any]:
         """The codes of all texts, and the distinct ones as an array of Arrow."""
-        pa = import_module("pyarrow")
-        parts = pa.chunked_array(self._parts)
-        self._parts = []
+        if self._texts:
+            self._code()
+        parts = import_module("pyarrow").chunked_array(self._coded)
+        self._coded = []
         whole = parts.combine_chunks() if parts.num_chunks > 1 else parts.chunk(0)
         codes = whole.indices.to_numpy().astype(np.int32, copy=False)
         return codes, whole.dictionary
 
 
-def hold_names(texts: Any) -> Sequence[str]:
-    """Distinct texts of Arrow as a list; very many, as those of items, only once one is asked for."""
-    names: list[str] = texts.to_pylist() if len(texts) < MIN_NAMES_HELD_BACK else []
-    return names or TextNames(texts)
+def hold_names(distinct: Any) -> Sequence[Any]:
+    """Distinct entries, an array of Arrow or numpy, as a list; very many, as those of items, only once one is asked for."""
+    names: list[Any] = distinct.tolist() if len(distinct) < MIN_NAMES_HELD_BACK else []
+    return names or HeldNames(distinct)
 
 
-class TextNames(Sequence[str]):
-    """The distinct texts of a column that Arrow holds, which become Python's when one is asked for."""
+def take_names(names: Sequence[Any], places: NDArray[Any]) -> Sequence[Any]:
+    """Some of the names; those that an array holds stay there."""
+    if isinstance(names, HeldNames):
+        return names.take(places)
+    return [names[place] for place in places.tolist()]
 
-    def __init__(self, texts: Any) -> None:
-        self._arrow = texts
+
+class HeldNames(Sequence[Any]):
+    """The distinct texts or integers of a column that an array holds, which become Python's when one is asked for."""
+
+    def __init__(self, distinct: Any) -> None:
+        self._array = distinct
 
     @cached_property
-    def _texts(self) -> list[str]:
-        texts: list[str] = self._arrow.to_pylist()
-        return texts
+    def _names(self) -> list[Any]:
+        names: list[Any] = self._array.tolist()
+        return names
+
+    def take(self, places: NDArray[Any]) -> HeldNames:
+        """Some of them, held as these are."""
+        return HeldNames(self._array.take(places))
 
     def __len__(self) -> int:
-        return len(self._arrow)
+        return len(self._array)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, place: int) -> Any: ...
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        return self._texts[place]
+    def __getitem__(self, place: slice) -> list[Any]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        return self._names[place]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._texts
+        return name in self._names
 
     def __eq__(self, other: object) -> bool:
-        return self._texts == (other._texts if isinstance(other, TextNames) else other)
+        return self._names == (other._names if isinstance(other, HeldNames) else other)
 
     __hash__ = None  # type: ignore[assignment]  # as a list
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self._texts,)
+        return list, (self._names,)
 
 
-def _factorise_integers(column: NDArray[Any], low: int) -> tuple[Codes, list[Any]]:
+def _factorise_integers(column: NDArray[Any], low: int) -> tuple[Codes, Sequence[Any]]:
     """Codes of integers in a narrow range, by counting: in the order of the integers."""
-    shifted = column - low if low else column
+    wide = column if column.dtype.itemsize == 8 else column.astype(np.int64)  # for the difference
+    shifted = (wide - low if low else wide).astype(np.int64, copy=False)
     present = np.bincount(shifted) > 0
-    names = (np.flatnonzero(present) + low).tolist()
+    names = hold_names(np.flatnonzero(present).astype(wide.dtype, copy=False) + low)
     if len(names) == len(present):
         return shifted.astype(np.int32), names
     codes = np.cumsum(present, dtype=np.int32) - 1

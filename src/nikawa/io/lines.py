@@ -14,6 +14,7 @@ import lzma
 import os
 import re
 import stat
+import sys
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
@@ -321,6 +322,14 @@ def read_blocks(path: Path) -> Iterator[bytes]:
                 started, size = [data[end:]], len(data) - end
         if size:
             yield b"".join(started)
+
+
+def count_line_feeds(block: bytes) -> int:
+    """How many lines end in a block; several times as fast where numpy is loaded."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return block.count(b"\n")
+    return int(numpy.count_nonzero(numpy.frombuffer(block, dtype=numpy.uint8) == ord("\n")))
 
 
 def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:

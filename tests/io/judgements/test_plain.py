@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nikawa.aggregation.judgements import build_table, open_source
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
+from nikawa.io import coding
 from nikawa.io.judgements import JudgementOptions, plain
 
 pa = pytest.importorskip("pyarrow")
@@ -150,6 +151,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a few rows, so that columns are put together of several."""
     monkeypatch.setattr(plain, "ROWS_AT_A_TIME", 5)
     monkeypatch.setattr(plain, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(coding, "MAX_BYTES_HELD", 64)
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -7,11 +7,11 @@ a faulty one too: the record reader explains it.
 
 from __future__ import annotations
 
-import io
 import sys
 import unicodedata
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,6 +29,7 @@ from nikawa.io.columns import check_columns
 from nikawa.io.json import read_plain_json_lines
 from nikawa.io.judgements.base import Notes, parse_answer_cell, parse_seconds
 from nikawa.io.judgements.formula_escape import unguard_cell
+from nikawa.io.judgements.plain_bytes import PlainBytes
 from nikawa.io.judgements.remarks import is_reserved
 from nikawa.io.judgements.sheets import (
     KIND_CELLS,
@@ -38,6 +39,7 @@ from nikawa.io.judgements.sheets import (
     read_answer,
     read_heading,
 )
+from nikawa.io.judgements.split_lines import split_lines
 from nikawa.io.lines import open_bytes, opening
 from nikawa.io.parquet import JSON_MARK, arrow
 from nikawa.io.parquet_pages import is_read_at_once
@@ -45,13 +47,14 @@ from nikawa.records import Judgement, Record
 
 ROWS_AT_A_TIME = 1 << 20
 """Rows of a Parquet file that are read at a time."""
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 20
 """Bytes of a sheet that are parsed at a time."""
-MIN_SHEET_BYTES = 1 << 20
-"""Smallest sheet for which pyarrow is loaded: loading it takes as long as reading so many bytes row by row."""
+MIN_SHEET_BYTES, MIN_LINES_BYTES = 1 << 20, 1 << 23
+"""Smallest sheet and smallest file of JSON lines for which pyarrow is loaded: loading it takes as long as reading so many
+bytes row by row."""
 PEEK_BYTES = 1 << 16
 """Bytes of the longest first line that is looked at."""
-_NOT_PLAIN = (BadInput, ValueError, TypeError, KeyError, IndexError, OSError, OverflowError)
+NOT_PLAIN = (BadInput, ValueError, TypeError, KeyError, IndexError, OSError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class PlainJudgements:
     workers: CodedColumn
     questions: CodedColumn
     answers: CodedColumn
-    """Labels in NFC, numbers, truth values; None where there is no answer."""
+    """Labels in NFC, numbers, truth values; None where there is no answer. Some may be equal, such as 1 and 1.0."""
     seconds: NDArray[np.float32] | None = None
     """Seconds a judgement took, NaN where that is not known; None where no judgement says it."""
 
@@ -79,6 +82,10 @@ class _PlainJudgement(Record, frozen=True, kw_only=True):
     kind: Literal["person"] = "person"
     comment: Literal[""] = ""
     prelabel: None = None
+
+
+FIELD_TYPES = {field.name: field.type for field in msgspec.structs.fields(_PlainJudgement)}
+"""What each value of a plain judgement is decoded as."""
 
 
 def _order_fields(path: Path) -> type[Any]:
@@ -99,35 +106,69 @@ def _order_fields(path: Path) -> type[Any]:
 
 def code_lines(path: Path) -> PlainJudgements | None:
     """The judgements of a file of JSON lines."""
+    if _may_use_arrow(path, MIN_LINES_BYTES):
+        pa = import_module("pyarrow")
+        with suppress(pa.ArrowException, MemoryError, *NOT_PLAIN):
+            columns = split_lines(path, FIELD_TYPES)
+            if columns is not None:
+                return _of_split_lines(columns)
+    with suppress(*NOT_PLAIN):
+        return _decode_lines(path)
+    return None
+
+
+def _of_split_lines(columns: Mapping[str, CodedColumn]) -> PlainJudgements | None:
+    """The judgements of columns whose names may hold one text several times, where one was escaped."""
+    texts = []
+    for name in ("example", "worker", "question"):
+        column = columns[name]
+        is_repeated = isinstance(column.names, list) and len(set(column.names)) < len(column.names)
+        texts.append(column.rename(column.names) if is_repeated else column)
+    seconds = None
+    if "seconds" in columns:
+        codes, times = columns["seconds"].codes, columns["seconds"].names
+        seconds = np.array([np.nan if time is None else time for time in times])[codes]
+    return _check_records([*texts, columns["answer"]], seconds)
+
+
+def _decode_lines(path: Path) -> PlainJudgements | None:
+    """The same line by line, for lines of different shapes and values with commas."""
     numberings = (Numbering(), Numbering(), Numbering(), Numbering())
     columns = (array("i"), array("i"), array("i"), array("i"))
     seconds = array("d")
-    try:
-        for rows in read_plain_json_lines(path, _order_fields(path)):
-            parts: tuple[list[Any], ...] = (
-                [row.example for row in rows],
-                [row.worker for row in rows],
-                [row.question for row in rows],
-                [row.answer for row in rows],
-            )
-            for numbering, codes, names in zip(numberings, columns, parts, strict=True):
-                if names.count(names[0]) == len(names) and isinstance(names[0], str):
-                    coded = np.full(len(names), numbering[names[0]], dtype=np.int32)
-                else:
-                    coded = encode(numbering, names, len(names))
-                codes.frombytes(coded.tobytes())
-            times = [row.seconds for row in rows]
-            if seconds or times.count(None) < len(times):
-                before = len(columns[0]) - len(times) - len(seconds)
-                seconds.frombytes(np.full(before, np.nan).tobytes())
-                seconds.extend([np.nan if time is None else time for time in times])
-        plain = [
-            CodedColumn(np.frombuffer(codes, dtype=np.int32), list(numbering))
-            for codes, numbering in zip(columns, numberings, strict=True)
-        ]
-        return _check_records(plain, np.frombuffer(seconds) if seconds else None)
-    except _NOT_PLAIN:
-        return None
+    for rows in read_plain_json_lines(path, _order_fields(path)):
+        parts: tuple[list[Any], ...] = (
+            [row.example for row in rows],
+            [row.worker for row in rows],
+            [row.question for row in rows],
+            _tell_numbers_apart([row.answer for row in rows]),
+        )
+        for numbering, codes, names in zip(numberings, columns, parts, strict=True):
+            if names.count(names[0]) == len(names) and isinstance(names[0], str):
+                coded = np.full(len(names), numbering[names[0]], dtype=np.int32)
+            else:
+                coded = encode(numbering, names, len(names))
+            codes.frombytes(coded.tobytes())
+        times = [row.seconds for row in rows]
+        if seconds or times.count(None) < len(times):
+            before = len(columns[0]) - len(times) - len(seconds)
+            seconds.frombytes(np.full(before, np.nan).tobytes())
+            seconds.extend([np.nan if time is None else time for time in times])
+    plain = [
+        CodedColumn(
+            np.frombuffer(codes, dtype=np.int32),
+            [name[1] if isinstance(name, tuple) else name for name in numbering],
+        )
+        for codes, numbering in zip(columns, numberings, strict=True)
+    ]
+    return _check_records(plain, np.frombuffer(seconds) if seconds else None)
+
+
+def _tell_numbers_apart(answers: list[Any]) -> list[Any]:
+    """The answers, each that is no text with its type: 1 and 1.0 are one answer, but may be to different questions."""
+    if {str}.issuperset(map(type, answers)):
+        return answers
+    return [answer if isinstance(answer, str) else (type(answer), answer) for answer in answers]
 
 
 def code_parquet(path: Path) -> PlainJudgements | None:
@@ -136,7 +177,7 @@ def code_parquet(path: Path) -> PlainJudgements | None:
     try:
         with open_bytes(path) as stream:
             return _read_parquet(pa, stream, path)
-    except (pa.ArrowException, MemoryError, *_NOT_PLAIN):
+    except (pa.ArrowException, MemoryError, *NOT_PLAIN):
         return None
 
 
@@ -244,13 +285,7 @@ def _make_plain(
         times = seconds.astype(np.float32)
         if np.isinf(times).any():
             return None
-    is_same = all(map(_is_identical, answers.names, renamed))
-    named = answers if is_same else answers.rename(renamed)
-    return PlainJudgements(items, workers, questions, named, times)
-
-
-def _is_identical(first: Any, second: Any) -> bool:
-    return type(first) is type(second) and bool(first == second)
+    return PlainJudgements(items, workers, questions, CodedColumn(answers.codes, renamed), times)
 
 
 # Sheets
@@ -259,20 +294,20 @@ def _is_identical(first: Any, second: Any) -> bool:
 def code_sheet(path: Path, layout: Layout, columns: Columns) -> PlainJudgements | None:
     """The judgements of a sheet with a row per answer, in UTF-8 and without quotes."""
     is_long = bool(columns.worker) and len(columns.answers) == 1
-    if not is_long or layout.encoding != "utf-8" or not _may_use_arrow(path):
+    if not is_long or layout.encoding != "utf-8" or not _may_use_arrow(path, MIN_SHEET_BYTES):
         return None
     pa = import_module("pyarrow")
     import_module("pyarrow.compute")
     try:
         return _read_sheet(pa, path, layout, columns)
-    except (pa.ArrowException, *_NOT_PLAIN):
+    except (pa.ArrowException, *NOT_PLAIN):
         return None
 
 
-def _may_use_arrow(path: Path) -> bool:
+def _may_use_arrow(path: Path, min_bytes: int) -> bool:
     if "pyarrow" in sys.modules:
         return True
-    return find_spec("pyarrow") is not None and path.stat().st_size >= MIN_SHEET_BYTES
+    return find_spec("pyarrow") is not None and path.stat().st_size >= min_bytes
 
 
 def _read_sheet(pa: Any, path: Path, layout: Layout, columns: Columns) -> PlainJudgements | None:
@@ -296,11 +331,12 @@ def _read_sheet(pa: Any, path: Path, layout: Layout, columns: Columns) -> PlainJ
         return None
     coders = {column: ArrowCoder() for column in fields.values()}
     with open_bytes(path) as stream:
+        refused = b"" if layout.separator == "\t" else b'"'
         heading = stream.readline()
         if b'"' in heading or heading.count(b"\r") > heading.endswith(b"\r\n"):
             return None
         with csv.open_csv(
-            pa.PythonFile(_PlainBytes(stream, layout.separator), mode="r"),
+            pa.PythonFile(PlainBytes(stream, refused), mode="r"),
             read_options=csv.ReadOptions(
                 use_threads=False, block_size=BLOCK_BYTES, column_names=header
             ),
@@ -311,12 +347,15 @@ def _read_sheet(pa: Any, path: Path, layout: Layout, columns: Columns) -> PlainJ
                 include_columns=list(coders),
                 column_types=dict.fromkeys(coders, pa.string()),
                 strings_can_be_null=False,
+                check_utf8=False,  # of the distinct ones, later
             ),
         ) as batches:
             for batch in batches:
                 for coder, column in zip(coders.values(), batch.columns, strict=True):
                     coder.add(column)
     coded = {column: coder.finish() for column, coder in coders.items()}
+    for _, names in coded.values():
+        names.validate(full=True)
     parts = {name: coded[column] for name, column in fields.items()}
     if not len(parts["example"][0]):
         return None
@@ -373,39 +412,11 @@ def are_plain_names(pa: Any, names: Any) -> bool:
     compute = pa.compute
     if compute.min(compute.binary_length(names)).as_py() == 0:
         return False
-    if compute.any(compute.starts_with(names, "'")).as_py():
-        return False
     data = np.frombuffer(names.buffers()[2], dtype=np.uint8)
-    if data.min() > 0x1F and data.max() < 0x80:  # the only white space is the space
-        return bool(compute.ascii_trim_whitespace(names).equals(names))
+    if (data == ord("'")).any() and compute.any(compute.starts_with(names, "'")).as_py():
+        return False
+    lowest = data.min()
+    if lowest >= ord(" ") and data.max() < 0x80:  # the only white space is the space
+        is_free = lowest > ord(" ") or compute.ascii_trim_whitespace(names).equals(names)
+        return bool(is_free)
     return all(name.strip() == name for name in names.to_pylist())
-
-
-class _NotPlainError(ValueError):
-    """A sheet needs the record reader."""
-
-
-class _PlainBytes(io.RawIOBase):
-    """The bytes of a sheet; quotes, and a CR that does not end a line, break it off."""
-
-    def __init__(self, stream: BinaryIO, separator: str) -> None:
-        self._stream = stream
-        self._may_quote = separator != "\t"
-        self._ends_in_cr = False
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        data = self._stream.read(size)
-        if self._may_quote and b'"' in data:
-            raise _NotPlainError("a cell is quoted")
-        if self._ends_in_cr or b"\r" in data:
-            pairs = data.count(b"\r\n") + (self._ends_in_cr and data.startswith(b"\n"))
-            open_ends = self._ends_in_cr + data.count(b"\r")
-            self._ends_in_cr = data.endswith(b"\r")
-            if pairs + self._ends_in_cr != open_ends or (self._ends_in_cr and not data):
-                raise _NotPlainError("a line ends in CR")
-        return data

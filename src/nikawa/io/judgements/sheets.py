@@ -37,6 +37,7 @@ from nikawa.io.judgements.base import (
 from nikawa.io.limits import read_limits
 from nikawa.io.lines import (
     RowLines,
+    count_line_feeds,
     guess_encoding,
     numbered_lines,
     open_bytes,
@@ -87,7 +88,7 @@ def detect_layout(path: Path, encoding: str | None = None) -> Layout:
             is_known = bool(done) and b"\0" not in block and len(block) < read_limits().line
             is_utf8 = block.isascii() or (utf8_line and not foreign and _is_utf8(block))
             if is_known and (is_utf8 or encoding is not None):
-                done += block.count(b"\n")
+                done += count_line_feeds(block)
                 continue
             for number, raw in enumerate(BytesIO(block), start=done + 1):
                 done = number
