@@ -250,7 +250,9 @@ def test_links_begin_where_the_server_was_started(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert create_links(project, ["a"]).address == "http://127.0.0.1:8000"
-    monkeypatch.setattr("nikawa.serve.server.run_server", lambda *_, on_start: on_start(4321))
+    monkeypatch.setattr(
+        "nikawa.serve.server.run_server", lambda *_, on_start, **_more: on_start(4321)
+    )
     for host, wanted in (("10.0.0.7", "10.0.0.7"), ("::", "[::1]"), ("0.0.0.0", "127.0.0.1")):
         serve(project, ServeOptions(host, 0))
         found = create_links(project, ["a"])
