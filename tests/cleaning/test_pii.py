@@ -7,6 +7,7 @@ import pytest
 from nikawa.cleaning import steps
 from nikawa.cleaning.engine import Passage
 from nikawa.cleaning.national_ids import japanese_check, korean_check
+from nikawa.cleaning.personal import find_personal_data
 
 FOUND = [
     ("email", "메일은 gil.dong+1@example.co.kr로 보내라.", "메일은 <email>로 보내라."),
@@ -85,3 +86,22 @@ def test_check_digits() -> None:
 def test_every_kind_has_cases() -> None:
     kinds = {s.name for s in steps().values() if s.pii}
     assert kinds == {name for name, *_ in FOUND} == {name for name, _ in NOT_FOUND}
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u200d", "\ufe0f"])
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("email", "メールはhan{}ako@exam{}ple.jpまで"),
+        ("phone", "전화는 010-12{}34-56{}78"),
+        ("identity", "번호는 90{}0101-12{}34567이다."),
+    ],
+)
+def test_invisible_characters_hide_nothing_from_the_check(kind: str, text: str, sign: str) -> None:
+    assert find_personal_data([text.replace("{}", "")], "ko") == (kind,)
+    assert kind in find_personal_data([text.replace("{}", sign)], "ko")
+
+
+def test_what_is_found_as_it_stands_is_found_whatever_follows_an_invisible_character() -> None:
+    assert find_personal_data(["010-1234-5678\u200b90"], "ko") == ("phone",)
+    assert find_personal_data(["좋은\u200b 가게다."], "ko") == ()

@@ -11,10 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 from tests.judging.conftest import LABELS, choose, key_of
+from typer.testing import CliRunner
 
 import nikawa as nk
 from nikawa.aggregation.ranking import RankOptions, rank_compared
 from nikawa.cli.judge import describe_bias
+from nikawa.cli.terminal.app import build
 from nikawa.collect.form import forms
 from nikawa.collect.items import import_judgements, open_synced
 from nikawa.errors import BadInput
@@ -178,6 +180,39 @@ def test_personal_data_stays_here_unless_it_may_go(
     assert row.answer is None
     assert row.comment.startswith("personal data: email")
     assert ask(tmp_path / "texts.jsonl", "sent", allow_remote=True, **how).personal == ()
+
+
+def test_a_job_without_any_answer_says_what_to_do(
+    project: Path, server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.brain = lambda asked: "I cannot say."
+    words = ["judge", str(project), "--model", "chat:m", "--base-url", server.url, "--copies", "1"]
+    words += ["--tries", "1", "--quiet"]
+    done = CliRunner().invoke(build(), [*words, "--out", str(tmp_path / "mute")])
+    assert done.exit_code == 1
+    assert "no answer was written: " in done.stderr
+    assert "mute/replies.jsonl has each question with the replies; try another model" in done.stderr
+    monkeypatch.setattr("nikawa.judging.models.is_loopback", lambda _address: False)
+    examples = [Example(id="a", inputs={"text": "連絡は hong@exam\u200bple.com まで。"})]
+    write_records(tmp_path / "texts.jsonl", examples)
+    words[1:2] = [str(tmp_path / "texts.jsonl"), "--form", "choice"]
+    words += ["--form-set", 'labels=["good", "bad"]']
+    done = CliRunner().invoke(build(), [*words, "--out", str(tmp_path / "far")])
+    assert done.exit_code == 1
+    assert "all items have personal data; use a model on this machine, or pass" in done.stderr
+
+
+def test_copies_that_ask_the_same_again_are_counted(
+    project: Path, ask: Callable[..., Any], server: Any
+) -> None:
+    server.brain = choose("中立")
+    report = ask(project, copies=4, settings={"temperature": 0.0})
+    texts = {json.dumps(body["messages"], ensure_ascii=False) for body in server.asked}
+    repeated = [one.repeated for one in report.copies]
+    assert repeated[:3] == [0, 0, 0]
+    assert 0 < repeated[3] < 12  # of six orders of the labels, some are drawn twice
+    assert sum("匹の犬" in text for text in texts) == 48 - sum(repeated)
+    assert [one.repeated for one in ask(project, "warm", copies=4).copies] == [0, 0, 0, 0]
 
 
 def test_the_budget_stops_the_job_and_more_money_continues_it(

@@ -12,6 +12,7 @@ from nikawa.cli.terminal.options import Data, Json, Quiet, parse_value
 from nikawa.cli.terminal.output import echo, print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from nikawa.judging.job import JudgeReport
     from nikawa.judging.position import PositionBias
 
 PANEL = "Build"
@@ -110,9 +111,25 @@ def judge(
         report = judge(tasks, model, out=out, options=options)
     if json:
         print_json(report)
-        return
-    if quiet:
-        return
+    elif not quiet:
+        print_report(report)
+    if not any(one.answered for one in report.copies):
+        echo(f"nikawa: no answer was written: {explain_no_answers(report)}", err=True)
+        raise typer.Exit(1)
+
+
+def explain_no_answers(report: JudgeReport) -> str:
+    """Why a job has no answer at all, and what to do."""
+    from nikawa.judging.job import REPLIES
+
+    if len(report.personal) == report.items:
+        return "all items have personal data; use a model on this machine, or pass --allow-remote and another --out"
+    replies = Path(report.out).with_name(REPLIES)
+    return f"{replies} has each question with the replies; try another model or form, with another --out"
+
+
+def print_report(report: JudgeReport) -> None:
+    """Print the copies, what has no answer, what the order decides and what it took."""
     rows = [
         (one.worker, f"{one.temperature:g}", one.wording, one.items, one.answered, one.asked_again)
         for one in report.copies
@@ -124,6 +141,11 @@ def judge(
     if report.personal:
         echo(
             f"{len(report.personal):,} items have personal data and were not sent; --allow-remote sends them"
+        )
+    if repeated := sum(one.repeated for one in report.copies):
+        echo(
+            f"{repeated:,} answers repeat that of an earlier copy, which was asked the same in the same words at temperature 0:"
+            " count them once"
         )
     if report.same_answer is not None:
         echo(f"all copies give the same answer on {report.same_answer:.1%} of the items")

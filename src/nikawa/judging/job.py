@@ -110,6 +110,8 @@ class CopyRow(Record, frozen=True, kw_only=True):
     """Items with an answer."""
     asked_again: int
     """Items that took more than one reply."""
+    repeated: int = 0
+    """Items about which it reads, at temperature 0, what an earlier copy reads: the reply is that copy's, and no second opinion."""
 
 
 class JudgeReport(ShownAsTables, Record, frozen=True, kw_only=True):
@@ -255,6 +257,7 @@ def make_report(
 ) -> JudgeReport:
     """The figures of a job."""
     by_copy = []
+    repeated = count_repeated(rows)
     for copy in copies:
         own = [outcome for one, outcome in rows if one.copy.number == copy.number]
         by_copy.append(
@@ -265,6 +268,7 @@ def make_report(
                 items=len(own),
                 answered=sum(outcome.answer is not None for outcome in own),
                 asked_again=sum(len(outcome.tries) > 1 for outcome in own),
+                repeated=repeated[copy.number],
             )
         )
     tries = [one for _, outcome in rows for one in outcome.tries]
@@ -289,6 +293,22 @@ def make_report(
         about=machine.about(),
         systems={digest_text(one.system): one.system for one, _ in rows},
     )
+
+
+def count_repeated(rows: Sequence[tuple[Interview, Outcome]]) -> Counter[int]:
+    """By the number of a copy, how many of its requests an earlier copy has sent about the same item.
+
+    Above temperature 0 the seed sets them apart; else the wording, of which there are `WORDINGS`, and the order of the options.
+    """
+    seen: set[tuple[str, str, str]] = set()
+    repeated: Counter[int] = Counter()
+    for one, outcome in sorted(rows, key=lambda row: row[0].copy.number):
+        if one.copy.temperature or not outcome.tries:
+            continue
+        request = one.example.id, one.system, one.question
+        repeated[one.copy.number] += request in seen
+        seen.add(request)
+    return repeated
 
 
 def measure_sameness(rows: Sequence[tuple[Interview, Outcome]], copies: int) -> float | None:
