@@ -18,6 +18,7 @@ from tests.collect.test_http import Serve, serve
 import nikawa as nk
 from nikawa.aggregation.report import write_result
 from nikawa.collect.effort import (
+    describe_effort,
     effort_summary,
     find_rule,
     plan_effort,
@@ -26,11 +27,14 @@ from nikawa.collect.effort import (
     store_plan,
 )
 from nikawa.collect.export import export
-from nikawa.collect.items import sync_items
+from nikawa.collect.items import import_judgements, sync_items
 from nikawa.collect.project import EXAMPLES, create_project
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import open_store
 from nikawa.errors import BadInput
+from nikawa.io.judgements import JudgementOptions
+from nikawa.io.records import write_records
+from nikawa.records import Judgement
 
 __all__ = ["serve"]
 
@@ -280,3 +284,36 @@ def test_answers_that_come_while_planning_do_not_raise_the_number_asked(crowd: B
             here.answer(name, LABELS[0], lease=item["lease"])
     here.store.write(store_plan, plan, 0)
     assert [(most, done) for most, done, _ in asked(here)] == [(3, 2), (3, 2)]
+
+
+def test_a_model_that_workers_see_does_not_count_towards_being_sure(
+    tmp_path: Path,
+) -> None:
+    machines = ("model:small#1", "model:small#2", "model:other#1")
+    rows = [
+        Judgement(example=f"i{n}", worker=name, question="label", answer=LABELS[0], kind="machine")
+        for n in range(4)
+        for name in machines
+    ]
+    write_records(tmp_path / "judged.jsonl", rows)
+    counted = {}
+    for source in ("", machines[0], "parsed.jsonl"):
+        tables = {
+            "effort": {"most": 3, "machines": True},
+            "prelabels": {"source": source},
+            "form_settings": {"shows": ["premise", "hypothesis"]},
+        }
+        settings = msgspec.convert({"title": "試", "form": "choice", **tables}, Settings)
+        folder = tmp_path / f"project-{source}"
+        project = create_project(folder, settings, [pair(f"i{n}") for n in range(4)])
+        write_records(folder / "parsed.jsonl", [row for row in rows if row.worker == machines[0]])
+        open_store("", folder, project.name).close()
+        import_judgements(folder, tmp_path / "judged.jsonl", JudgementOptions())
+        with open_store("", folder, project.name) as store:
+            answers = store.read(read_main_answers, project, "label", machines=True)
+            counted[source] = sorted({answer.worker for answer in answers})
+            note = describe_effort(store, project)
+        assert (note == "") == (not source)
+        assert source == "" or "model:small#1, model:small#2 do not count" in note
+    assert counted[""] == sorted(machines)
+    assert counted["model:small#1"] == counted["parsed.jsonl"] == ["model:other#1"]

@@ -18,10 +18,12 @@ import msgspec
 
 from nikawa.aggregation.effort import EffortPlan, EffortRule, plan_next
 from nikawa.aggregation.effort_record import EffortRecord
+from nikawa.aggregation.weighing import find_model_name
 from nikawa.collect.form import Form, Offer
+from nikawa.collect.prelabels import CONTROL
 from nikawa.collect.project import SETTINGS, Project
-from nikawa.collect.store import ANSWERS, BY_MACHINE, IS_COUNTED
-from nikawa.errors import BadInput, NikawaError
+from nikawa.collect.store import ANSWERS, BY_MACHINE, IS_COUNTED, Store
+from nikawa.errors import BadInput, NikawaError, list_names
 from nikawa.records import Example, Judgement, name_kind
 from nikawa.serve.database import Connection
 from nikawa.serve.store import get_value, set_value
@@ -155,8 +157,12 @@ def _plan_items(
 def read_main_answers(
     db: Connection, project: Project, question: str, *, machines: bool
 ) -> list[Judgement]:
-    """The answers to the main question that count, of persons and, where asked for, of machines."""
+    """The answers to the main question that count, of persons and, where asked for, of machines.
+
+    Answers of a model that workers find filled in do not count: the answers of these workers lean towards them already.
+    """
     form = project.form
+    shown = list_shown_models(db, project) if machines else set()
 
     @lru_cache(maxsize=4096)
     def answer_of(body: str) -> Any:
@@ -177,7 +183,41 @@ def read_main_answers(
             f"SELECT i.ref, w.name, a.body FROM {ANSWERS} JOIN items i ON i.id = a.item"  # noqa: S608
             f" WHERE a.kind = 'main' AND {counted} ORDER BY a.seq"
         )
+        if not shown or find_model_name(worker) not in shown
     ]
+
+
+def list_shown_models(db: Connection, project: Project) -> set[str]:
+    """The models whose answers workers find filled in, or found so earlier."""
+    source = project.settings.prelabels.source
+    names = {source} if source else set()
+    if source:
+        names |= {name for (name,) in db.rows("SELECT DISTINCT source FROM prelabels")}
+    names |= {
+        name for (name,) in db.rows("SELECT DISTINCT source FROM prelabelled WHERE shown = 1")
+    }
+    return {find_model_name(name) for name in names - {CONTROL}}
+
+
+def describe_effort(store: Store, project: Project) -> str:
+    """What the owner should know before workers come: that imported answers of a model do not count; else empty."""
+    effort = project.settings.effort
+    if not (effort.most and effort.machines):
+        return ""
+    shown = store.read(list_shown_models, project)
+    imported = store.read(
+        lambda db: db.rows(
+            "SELECT DISTINCT w.name FROM answers a JOIN workers w ON w.id = a.worker WHERE a.surplus = ?",
+            BY_MACHINE,
+        )
+    )
+    unused = sorted(name for (name,) in imported if find_model_name(name) in shown)
+    if not unused:
+        return ""
+    return (
+        f"[effort] the answers of {list_names(unused)} do not count towards being sure: [prelabels] shows answers of this"
+        " model to workers, so they would count twice"
+    )
 
 
 def store_plan(db: Connection, plan: StoredPlan, budget: int) -> int:

@@ -124,9 +124,9 @@ def sync_items(project: Project, store: Store) -> dict[str, int]:
             set_value(db, "asked", asked)
 
         store.write(ask_workers)
+    store.write(sync_prelabels, project)
     if is_adaptive:
         store.write(plan_effort, project)
-    store.write(sync_prelabels, project)
     return added
 
 

@@ -376,6 +376,7 @@ def serve(
     """Serve a project until interrupted; `on_start` gets the port, `on_note` what the owner should know before."""
     from nikawa.collect.analyses import ANALYSES, in_process
     from nikawa.collect.app import create_app
+    from nikawa.collect.effort import describe_effort
     from nikawa.collect.prelabels import describe_prelabels
     from nikawa.serve.clients import Networks
     from nikawa.serve.listeners import Listeners
@@ -389,8 +390,9 @@ def serve(
             if on_start is not None:
                 on_start(port)
 
-        if on_note is not None and (note := describe_prelabels(store, project)):
-            on_note(note)
+        for note in (describe_prelabels(store, project), describe_effort(store, project)):
+            if on_note is not None and note:
+                on_note(note)
         for language in LANGUAGES:
             project.guideline(
                 language
