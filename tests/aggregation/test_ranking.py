@@ -321,6 +321,19 @@ def test_best_worst_counts_and_model(tmp_path: Path) -> None:
     )
 
 
+def test_a_thing_that_always_won_or_is_never_chosen_has_an_interval(tmp_path: Path) -> None:
+    members = np.array([[0, 1, 2, 3]] * 8)
+    item = np.repeat(np.arange(8), 2)
+    given = Comparisons(4, members, item, np.zeros(16, dtype=int), np.full(16, 3))
+    answers, sets = write_choices(tmp_path, given)
+    counted = rank_compared(answers, options=RankOptions("best-worst", examples=sets))
+    rows = {one.thing: (one.low, one.score, one.high) for one in counted.things}
+    # Wilson: 8 of 8 are 0.6756 to 1, half of 8 are 0.2152 to 0.7848
+    assert rows["表現0"] == pytest.approx((0.3512, 1, 1), abs=1e-4)
+    assert rows["表現3"] == pytest.approx((-1, -1, -0.3512), abs=1e-4)
+    assert rows["表現1"] == pytest.approx((-0.5696, 0, 0.5696), abs=1e-4)
+
+
 def test_the_command_prints_the_order_and_refuses_what_does_not_fit(
     nikawa: Callable[..., CompletedProcess[str]], tmp_path: Path
 ) -> None:

@@ -5,8 +5,9 @@ item's choices). The things are what the items' meta names (`a` and `b`, or `cho
 
 `best-worst` counts (Louviere and Woodworth 1991; Kiritchenko and Mohammad 2017, https://doi.org/10.18653/v1/P17-2074): how
 often a thing was the best less how often it was the worst, over how often it was shown. Its interval is that of a ratio of
-sums over items, with Student's t. The split-half reliability is the correlation of the counts of two random halves of each
-item's answers, over many halvings.
+sums over items, with Student's t. Where all items of a thing have the same count, that interval would have no width: it is then
+Wilson's interval of the share (score + 1) / 2 in as many trials as items. The split-half reliability is the correlation of the
+counts of two random halves of each item's answers, over many halvings.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import JudgementOptions, Note
 from nikawa.records import Example, Record, find_answerer
-from nikawa.stats.distributions import normal_p, t_quantile
+from nikawa.stats.distributions import normal_p, t_quantile, wilson_interval
 from nikawa.stats.resample import correct_holm
 from nikawa.tables import ShownAsTables
 
@@ -46,6 +47,8 @@ MAX_FITTED = 2000
 """Things that a model is fitted to; counts have no limit."""
 MAX_RANKED = 300
 """Things of which each pair is tested."""
+MIN_HALF_WIDTH = 1e-9
+"""Half the width of an interval below which all items of a thing have the same count, but for rounding."""
 HALVINGS = 100
 MAX_GROUPS_NAMED = 4
 
@@ -407,7 +410,13 @@ def count_scores(read: ReadComparisons, wins: tuple[Ints, Ints]) -> Scored:
     several = clusters > 1
     degrees = clusters[several] - 1
     error = np.sqrt(apart[several] * (degrees + 1) / degrees) / total[several]
-    half[several] = error * np.array([t_quantile(0.975, one) for one in degrees.tolist()])
+    quantile = np.array([t_quantile(0.975, one) for one in degrees.tolist()])
+    half[several] = error * quantile
+    low, high = np.maximum(score - half, -1), np.minimum(score + half, 1)
+    for thing in np.flatnonzero(several & (half < MIN_HALF_WIDTH)).tolist():
+        value = float(score[thing])
+        first, last = wilson_interval((value + 1) / 2, int(clusters[thing]))
+        low[thing], high[thing] = min(2 * first - 1, value), max(2 * last - 1, value)
     groups = find_groups(comparisons.things, wins)
     remarks = []
     if len(groups) > 1:
@@ -418,9 +427,7 @@ def count_scores(read: ReadComparisons, wins: tuple[Ints, Ints]) -> Scored:
         remarks.append(
             f"{int((~several).sum()):,} things are in one item only and have no interval"
         )
-    return Scored(
-        score, np.maximum(score - half, -1), np.minimum(score + half, 1), remarks=tuple(remarks)
-    )
+    return Scored(score, low, high, remarks=tuple(remarks))
 
 
 def list_things(read: ReadComparisons, scored: Scored) -> Iterator[RankedThing]:
