@@ -206,6 +206,10 @@ def test_backup_is_whole_private_and_opens_again(
     assert (tmp_path / "again" / "board").stat().st_mode & 0o777 == 0o700
     with pytest.raises(BadInput, match=r"end it with .tar, .tar.gz or .tar.zst"):
         backup(here.board.folder, tmp_path / "b.zip")
+    inside = here.board.folder / "backups" / "b.tar"  # each later one would hold it too
+    with pytest.raises(BadInput, match="each backup copies whole"):
+        backup(here.board.folder, inside)
+    assert not inside.parent.exists()
     restored = open_board(tmp_path / "again" / "board")
     with open_store("", restored) as store:
         again = BoardUnderTest(restored, store, here.gold, here.now)

@@ -186,6 +186,31 @@ def test_a_small_file_with_huge_answers_is_not_kept(make_sqlite_board: MakeBoard
     assert list(here.board.submissions.iterdir()) == []
 
 
+def test_huge_answers_to_all_items_are_refused_before_they_are_read(
+    make_sqlite_board: MakeBoard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = make_sqlite_board({"max_megabytes = 20": "max_megabytes = 1"})
+
+    def pack(answer: str) -> bytes:
+        return gzip.compress(
+            b"\n".join(
+                json.dumps({"id": id, "answer": answer}).encode() for id in here.gold["test"]
+            )
+        )
+
+    def receive(data: bytes) -> int:
+        made = receive_file(here.board, here.checker, data, "a.jsonl.gz", account="a", now=1.0)
+        return made.unparsed
+
+    with monkeypatch.context() as patched:
+        patched.setattr("nikawa.board.checker.check_answers", None)
+        with pytest.raises(
+            BadInput, match=r"a\.jsonl\.gz: has more than 4\.2 MB of answers; the board"
+        ):
+            receive(pack("x" * 60_000))
+    assert receive(pack("答えは中立です。")) == 0
+
+
 # Clocks and dates
 
 

@@ -41,12 +41,17 @@ def backup(folder: Path, out: Path, *, overwrite: bool = False, database: str = 
     """Write the whole board to a tar archive while it is served: settings, datasets, keys, files and the database.
 
     It has mode 0600: the labels are in it. The database is copied first; every file that it names was on disk before.
+    Raises `BadInput` for an archive inside the folder: the next backup would have it in it.
     """
     if not out.name.endswith(ARCHIVES):
         what = "is no name of an archive that can be written"
         raise BadInput(what, file=out, cure="end it with .tar, .tar.gz or .tar.zst")
     refuse_existing(out, overwrite)
-    name = folder.resolve().name
+    whole = folder.resolve()
+    if whole in out.resolve().parents:
+        what = f"is in {folder}, which each backup copies whole, earlier backups too"
+        raise BadInput(what, file=out, cure="write it to another folder")
+    name = whole.name
     with open_both(folder, database) as (board, store), TemporaryDirectory() as place:
         copies = Path(place)
         copies.chmod(0o700)

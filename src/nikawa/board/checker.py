@@ -26,6 +26,8 @@ KEPT_SHARE, KEPT_BYTES = 4.0, 1000
 """The answers of a file are kept if they take so many times `max_megabytes`, and so many bytes for each item."""
 MAX_ROWS, MAX_ROWS_OF_ITEM = 100_000, 100
 """A file may have so many rows, and so many more for each item: a small Parquet file can hold millions."""
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"PK", b"PAR1")
+"""How files begin that may hold far more than they have bytes: gzip, Zstandard, xz, zip, Parquet."""
 MAX_NOTED = 3
 """Unreadable answers that are quoted to the submitter."""
 
@@ -48,6 +50,20 @@ class CheckedAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """The first unreadable answers, each with the reason."""
 
 
+def open_submission(
+    path: Path, task: Task, examples: Sequence[Example], form: str | None = None
+) -> AnswerFiles:
+    """The file of a submission, with a limit on its rows."""
+    return AnswerFiles(
+        path,
+        task,
+        form=form,
+        numbered_labels=has_numbered_labels(task),
+        keep_rows=False,
+        max_rows=MAX_ROWS + MAX_ROWS_OF_ITEM * len(examples),
+    )
+
+
 def check_answers(
     path: Path, task: Task, split: str, examples: Sequence[Example], form: str | None = None
 ) -> tuple[CheckedAnswers, list[Prediction]]:
@@ -56,16 +72,7 @@ def check_answers(
     Raises the same `BadInput` as `nikawa score` for a file that cannot be scored: an answer is missing, no id is known, nothing can be
     read, an id has two answers.
     """
-    numbered = has_numbered_labels(task)
-    source = AnswerFiles(
-        path,
-        task,
-        form=form,
-        numbered_labels=numbered,
-        keep_rows=False,
-        max_rows=MAX_ROWS + MAX_ROWS_OF_ITEM * len(examples),
-    )
-    answers = source.match(examples)
+    answers = open_submission(path, task, examples, form).match(examples)
     if answers.refusal is not None:
         raise answers.refusal
     try:
@@ -100,6 +107,12 @@ def choose_cure(problem: BadInput) -> str:
     if " --" in problem.cure:
         return "give an id and an answer in each line; docs/answers.md shows how answers are read"
     return problem.cure
+
+
+def refuse_large(size: str, limit: float, file: Path | str) -> BadInput:
+    """The error for answers that are not kept because of their size."""
+    what = f"has {size} of answers; the board keeps {limit / 1e6:,.1f} MB"
+    return BadInput(what, file=file, cure="send only the answers, without texts or logs")
 
 
 class Checker:
@@ -138,17 +151,26 @@ class Checker:
             cure = choose_cure(problem)
             raise BadInput(problem.what, file=name, line=problem.line, cure=cure) from None
         lines = b"".join(msgspec.json.encode(one) + b"\n" for one in predictions)
-        self._refuse_large(len(lines), len(predictions), header["name"])
+        if len(lines) > (limit := self._limit_kept(len(predictions))):
+            raise refuse_large(f"{len(lines) / 1e6:,.1f} MB", limit, header["name"])
         found = {"task": task, "split": split, "checked": msgspec.to_builtins(checked)}
         return Message(found, (lines,))
 
-    def _refuse_large(self, size: int, items: int, name: str) -> None:
-        """Refuse answers that are kept as far more bytes than the file has: a compressed file may hold anything."""
-        megabytes = self.board.settings.submissions.max_megabytes
-        limit = KEPT_SHARE * megabytes * 1e6 + KEPT_BYTES * items
-        if size > limit:
-            what = f"has {size / 1e6:,.1f} MB of answers; the board keeps {limit / 1e6:,.1f} MB"
-            raise BadInput(what, file=name, cure="send only the answers, without texts or logs")
+    def _limit_kept(self, items: int) -> float:
+        """The bytes of answers that are kept of a file: a compressed one may hold far more than it has."""
+        return KEPT_SHARE * self.board.settings.submissions.max_megabytes * 1e6 + KEPT_BYTES * items
+
+    def _refuse_large_texts(
+        self, path: Path, task: Task, examples: Sequence[Example], form: str | None
+    ) -> None:
+        """Refuse a packed file whose answers are too large to be kept, before they are read: that may take minutes."""
+        limit = self._limit_kept(len(examples))
+        with path.open("rb") as stream:
+            if not stream.read(max(map(len, PACKED))).startswith(PACKED):
+                return
+        for size in open_submission(path, task, examples, form).measure_texts(examples):
+            if size > limit:
+                raise refuse_large(f"more than {limit / 1e6:,.1f} MB", limit, path)
 
     def _find_set(
         self, sets: Sequence[tuple[str, str]], header: dict[str, Any]
@@ -160,6 +182,7 @@ class Checker:
         for task, split in sets:
             try:
                 examples = self.examples[task, split]
+                self._refuse_large_texts(path, self.board.tasks[task], examples, form)
                 checked, predictions = check_answers(
                     path, self.board.tasks[task], split, examples, form
                 )

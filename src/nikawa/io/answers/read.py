@@ -168,6 +168,32 @@ class AnswerFiles:
             forms.append(form.name)
         return state.answers(forms[0])
 
+    def measure_texts(self, examples: Sequence[Example]) -> Iterator[int]:
+        """After each answer to an example, the bytes so far of answers that are texts, without reading what they answer.
+
+        `Prediction` keeps each text, as the answer or as what it was read from, so predictions take at least as many bytes. Tags,
+        which are kept in a shorter form, do not count.
+        """
+        if self.task.kind == "tagging":
+            return
+        target, total = Target(self.task, examples, self._option), 0
+        measured: set[str] = set()
+        for file in find_answer_files(self.path, self.task) if self.path.is_dir() else [self.path]:
+            form, rows = self._parse(file)
+            if form.log and target.indices:
+                target = Target(target.task, target.examples)
+            for answer in form.read(rows, target, file):
+                text = answer.answer if answer.raw is None else answer.raw
+                example = None if answer.id is None else target.find(answer.id)
+                if not isinstance(text, str) or (example is None and not form.ordered):
+                    continue
+                if example is not None:
+                    if example.id in measured:
+                        continue
+                    measured.add(example.id)
+                total += len(text.encode("utf-8", "surrogatepass"))
+                yield total
+
     def _parse(self, file: Path) -> tuple[AnswerForm, Rows]:
         if file in self._parsed:
             return self._parsed[file]
