@@ -212,6 +212,12 @@ def test_a_shard_that_is_missing_or_repeated_is_refused(corpus: Path) -> None:
     for source in ("tagged", "tagged:all"):
         with pytest.raises(BadInput, match=r"the shard part-2\.jsonl is missing"):
             load(source)
+    shard.write_bytes(b"".join(text.splitlines(keepends=True)[:-1]))  # cut at the end of a line
+    for read in (load, open_stream):
+        with pytest.raises(
+            BadInput, match=r"part-2\.jsonl: is not as it was written: it has [\d,]+ bytes"
+        ):
+            read("tagged")
     shard.write_bytes(text)
     assert load("tagged")
     with pytest.raises(BadInput, match="holds an input file"):

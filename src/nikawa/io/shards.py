@@ -98,7 +98,11 @@ class PlannedShard(Record, frozen=True, kw_only=True):
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The list of the shards of a folder; None if it is no folder of shards. Raises `BadInput` for an unfinished one."""
+    """The list of the shards of a folder; None if it is no folder of shards.
+
+    Raises `BadInput` for an unfinished folder, and where a shard is missing or, on this machine, has another size than listed: one
+    that was cut at the end of a line would be read as if it were whole.
+    """
     folder = to_path(folder)
     if isinstance(folder, RemotePath):
         folder.refuse_unfinished()
@@ -114,9 +118,20 @@ def read_manifest(folder: Path) -> Manifest | None:
     if missing := [name for name in names if name not in there]:
         what = f"the shard {missing[0]} is missing"
         raise BadInput(what, file=folder, cure="copy it again, or write the folder again")
+    if not isinstance(folder, RemotePath):
+        for shard in manifest.shards:
+            _refuse_other_size(folder / shard.name, shard.size)
     if not any(shard.size for shard in manifest.shards):
         raise BadInput("holds nothing: all its shards are empty", file=folder, cure="check it")
     return manifest
+
+
+def _refuse_other_size(path: Path, size: int) -> None:
+    """Refuse a shard that does not have the bytes that the manifest lists."""
+    there = path.stat().st_size
+    if there != size:
+        what = f"is not as it was written: it has {there:,} bytes, and {MANIFEST} lists {size:,}"
+        raise BadInput(what, file=path, cure="copy it again, or write the folder again")
 
 
 def list_shards(folder: Path, default: str) -> dict[str, list[Path]] | None:
