@@ -94,7 +94,7 @@ class Origin(Record, frozen=True, kw_only=True, omit_defaults=True):
 _NO_TAGS: frozenset[str] = frozenset()
 
 
-class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Example(Record, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One item of a dataset."""
 
     id: str

@@ -31,6 +31,18 @@ def test_confident_disagreement_is_found_and_hesitation_is_not() -> None:
     assert found[0].margin == pytest.approx(1.0)
 
 
+def test_of_several_labels_that_beat_gold_the_surest_is_suggested() -> None:
+    table = np.array([[0.1, 0.5, 0.4, 0.0], [0.2, 0.4, 0.4, 0.0], [0.9, 0.1, 0.0, 0.0]] * 2)
+    gold = np.array([0, -1, 0, 0, 3, 2])
+    limits = label_thresholds(table, gold)
+    assert limits.tolist() == pytest.approx([1.1 / 3, np.inf, 0.0, 0.0])
+    found = [(d.item, d.suggested, d.margin) for d in find_doubts(table, gold).list()]
+    # label 1 is never gold, so nothing is sure enough of it
+    expected = [(5, 0, 0.9), (1, 2, 0.4), (4, 2, 0.4), (0, 2, 0.3), (3, 2, 0.3)]
+    assert [row[:2] for row in found] == [row[:2] for row in expected]
+    assert [row[2] for row in found] == pytest.approx([row[2] for row in expected])
+
+
 def test_a_planted_error_comes_first() -> None:
     draw = np.random.default_rng(0)
     true = draw.integers(0, 3, 500)

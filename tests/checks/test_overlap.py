@@ -43,3 +43,15 @@ def test_rank_correlation() -> None:
         x, np.array([2.0, 1, 4, 3, 5]), np.arange(5), resamples=100
     ).value == pytest.approx(0.8)
     assert rank_correlation(x, np.ones(5), np.arange(5), resamples=100).value is None
+
+
+def test_a_rank_correlation_is_the_same_from_any_number_of_items_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = np.random.default_rng(0)
+    x, y, units = draw.random(200), draw.random(200).round(1), draw.permutation(200) // 4
+    whole = rank_correlation(x, y, units, resamples=100)
+    monkeypatch.setattr("nikawa.checks.overlap.ITEMS_AT_ONCE", 7)
+    monkeypatch.setattr("nikawa.stats.resample.MAX_PRODUCTS_AT_ONCE", 60)
+    assert rank_correlation(x, y, units, resamples=100) == whole
+    assert whole.low is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from sys import getsizeof
 
 from nikawa.datasets.compact import Compactor
 from nikawa.datasets.load import load
@@ -46,6 +47,21 @@ def test_equal_parts_become_one_object_and_no_example_changes() -> None:
     assert first.tags is third.tags
     assert first.inputs["premise"] is second.inputs["premise"]
     assert first.group is second.group
+
+
+def test_inputs_of_one_shape_share_their_keys_whatever_the_names() -> None:
+    examples = [make_example(number) for number in range(100)]
+    for names in (("__class__", "a b"), map(str, range(40)), ("",), ()):
+        examples.append(Example(id=str(len(examples)), inputs=dict.fromkeys(names, "猫")))
+    before = [encode_json(one) for one in examples]
+    made = list(Compactor().compact(examples))
+    assert [encode_json(one) for one in made] == before
+    assert {type(one.inputs) for one in made} == {dict}
+    shared = made[99].inputs
+    assert getsizeof(shared) < getsizeof(dict(shared))
+    shared["sentence"] = "a further name is no matter"
+    assert list(shared) == ["premise", "hypothesis", "sentence"]
+    assert list(made[98].inputs) == ["premise", "hypothesis"]
 
 
 def test_texts_are_dropped_only_where_gold_is_labels() -> None:

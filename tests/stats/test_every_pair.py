@@ -44,7 +44,9 @@ def test_the_figures_are_those_of_each_pair_alone(monkeypatch: pytest.MonkeyPatc
     assert alone["a", "b"] != alone["a", "c"]
     monkeypatch.setattr(every_pair, "PAIRS_AT_ONCE", 2)
     assert compare_every_pair(systems, PAIRS, groups, rounds=1500) == alone
-    monkeypatch.setattr(every_pair, "EXACT_SUM", 0)  # as if no statistics were whole numbers
+    monkeypatch.setattr(
+        "nikawa.stats.resample.EXACT_SUM", 0
+    )  # as if no statistics were whole numbers
     assert compare_every_pair(systems, PAIRS, groups, rounds=1500) == alone
 
 

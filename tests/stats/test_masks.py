@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,7 @@ from nikawa.stats.resample import (
     bootstrap,
     draw_kept_weights,
     draw_weights,
+    has_exact_sums,
     number_groups,
     percentile_interval,
     sum_groups,
@@ -105,6 +109,38 @@ def test_sums_of_groups_and_of_resamples() -> None:
     assert sum_groups(matrix, units).tolist() == [[0 + 4 + 10, 1 + 5 + 11], [2 + 8, 3 + 9], [6, 7]]
     by_hand = np.concatenate([w @ sum_groups(matrix, units) for w in draw_weights(3, 70, 5)])
     assert np.array_equal(resample_sums(matrix, units, resamples=70, seed=5), by_hand)
+
+
+def test_many_groups_have_the_figures_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of many groups are in float32, and several blocks of resamples are multiplied at once."""
+    whole, n = items(90, 4), 90
+    masks = [np.arange(n) < 30, np.arange(n) % 2 == 0]
+    runs = [metrics()[name].evaluate(whole, "official") for name in ("accuracy", "macro-f1")]
+    units = number_groups([i // 2 for i in range(n)])
+    shares = np.random.default_rng(0).random((n, 2))
+
+    def measure() -> list[Any]:
+        parts = [measure_parts(Sample([run], units), masks, resamples=50) for run in runs]
+        figures = [each for part in parts for each in (part.values, part.drawn, part.drawn_rests)]
+        return [*figures, resample_sums(shares, units, resamples=50)]
+
+    def draw_small_blocks(units: int, resamples: int, seed: int) -> Iterator[Any]:
+        for block in draw_weights(units, resamples, seed):
+            yield from np.array_split(block, 17)
+
+    monkeypatch.setattr("nikawa.stats.masks.draw_kept_weights", draw_small_blocks)
+    few = measure()
+    kinds = []
+    monkeypatch.setattr("nikawa.stats.masks.MAX_WEIGHTS_AT_ONCE", 100)
+
+    def note_kind(sums: Any) -> bool:
+        kinds.append(has_exact_sums(sums))
+        return kinds[-1]
+
+    monkeypatch.setattr("nikawa.stats.masks.has_exact_sums", note_kind)
+    for one, other in zip(few, measure(), strict=True):
+        assert np.array_equal(one, other)
+    assert kinds == [True, True, False]  # two metrics of counts, and shares
 
 
 def test_weights_are_those_of_the_draws() -> None:

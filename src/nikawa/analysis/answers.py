@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from nikawa.metrics import Evaluation, Items, Metric
-from nikawa.metrics.base import encode_labels
 from nikawa.records import Example, Task, Unit
 from nikawa.runs.load import LoadedSystem
 from nikawa.runs.records import RunSpec
@@ -85,10 +84,20 @@ class ItemSets:
 
     def __init__(self) -> None:
         self._by_list: dict[tuple[str, int], ItemSet] = {}
+        self._first: dict[int, Items] = {}
+        """List of examples to the first answers to them."""
 
     def share(self, task: Task, examples: Sequence[Example]) -> ItemSet:
         """The item set of a list that several systems share."""
         return self._by_list.setdefault((task.name, id(examples)), ItemSet(task, examples))
+
+    def share_columns(self, examples: Sequence[Example], items: Items) -> Items:
+        """The items of such a list with the columns of the answers before where these say the same."""
+        first = self._first.setdefault(id(examples), items)
+        kept = {name: getattr(first, name) for name in ("gold", "inputs", "scores")}
+        return replace(
+            items, **{name: each for name, each in kept.items() if each == getattr(items, name)}
+        )
 
 
 @dataclass(frozen=True)
@@ -178,7 +187,10 @@ def match_system(
 ) -> SystemAnswers | None:
     """The system on a set, under a metric of the task; None where no item counts."""
     task, examples = loaded.task, loaded.sets.shown[name]
-    runs = [build_items(task, examples, run.answers_to_shown(name)) for run in loaded.runs]
+    runs = [
+        item_sets.share_columns(examples, build_items(task, examples, run.answers_to_shown(name)))
+        for run in loaded.runs
+    ]
     unanswered = 0.0
     if examples:
         counts = [sum(answer is None for answer in items.answers) for items in runs]
@@ -217,7 +229,7 @@ def make_sample(evaluations: Sequence[Evaluation], units: Ints) -> Sample:
         if abs(float(detail.mean()) - evaluation.value) >= 1e-9:
             return Sample(evaluations, units)
         details.append(detail)
-    mean = np.mean(details, axis=0)
+    mean = details[0] if len(details) == 1 else np.mean(details, axis=0)
     is_binary = len(evaluations) == 1 and bool(np.isin(mean, (0.0, 1.0)).all())
     return Sample(evaluations, units, mean, binary=is_binary)
 
@@ -226,14 +238,14 @@ def probability_table(items: Items, labels: Sequence[str]) -> Floats | str:
     """Items by labels, NaN rows where an item has none; or the reason for missing probabilities."""
     if not labels:
         return "answers are not labels"
-    table = np.full((len(items.gold), len(labels)), np.nan)
-    scored = []
-    for i, (scores, answer) in enumerate(zip(items.scores, items.answers, strict=True)):
-        if scores and answer is not None:
-            table[i] = [scores.get(label, 0.0) for label in labels]
-            scored.append(i)
+    pairs = enumerate(zip(items.scores, items.answers, strict=True))
+    scored = [i for i, (scores, answer) in pairs if scores and answer is not None]
     if not scored:
         return "the model returns no probabilities"
+    table = np.full((len(items.gold), len(labels)), np.nan)
+    for i in scored:
+        scores = items.scores[i] or {}
+        table[i] = [scores.get(label, 0.0) for label in labels]
     known = table[scored]
     is_negative = (known < -MAX_PROBABILITY_ERROR).any()
     if is_negative or (np.abs(known.sum(axis=1) - 1) > MAX_PROBABILITY_ERROR).any():
@@ -242,6 +254,9 @@ def probability_table(items: Items, labels: Sequence[str]) -> Floats | str:
     return table
 
 
-def label_indices(values: Sequence[Any], labels: Sequence[str]) -> Ints:
-    """The place of each value among the labels; -1 for anything else."""
-    return encode_labels([None if value is None else str(value) for value in values], labels)
+def label_indices(values: Sequence[Any], labels: Sequence[str], *, unread: str = "") -> Ints:
+    """The place of each value among the labels, by its text; -1 for anything else. `unread` is the text of None."""
+    place = {label: i for i, label in enumerate(labels)}
+    blank = place.get(unread, -1) if unread else -1
+    codes = (blank if value is None else place.get(str(value), -1) for value in values)
+    return np.fromiter(codes, np.int64, len(values))

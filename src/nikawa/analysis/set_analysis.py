@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from nikawa.analysis.answers import SystemAnswers
+from nikawa.analysis.answers import SystemAnswers, label_indices
 from nikawa.analysis.calibration import RunProbabilities, calibrate
 from nikawa.analysis.results import (
     Calibration,
@@ -39,7 +39,7 @@ from nikawa.checks.overlap import (
 from nikawa.datasets.task_lookup import declared_protocol
 from nikawa.errors import MissingExtra
 from nikawa.metrics import metrics
-from nikawa.metrics.base import encode_labels, f1, ratio
+from nikawa.metrics.base import f1, ratio
 from nikawa.metrics.classes import class_counts, split_counts
 from nikawa.metrics.confusion import UNREAD, count_confusion
 from nikawa.records import LABELLED_KINDS, Example, Task
@@ -170,14 +170,12 @@ def tabulate_confusion(answers: SystemAnswers, options: AnalysisOptions) -> Conf
     """Confusion, for tasks with labels."""
     if answers.task.kind not in LABELLED_KINDS:
         return None
-    texts = {
-        id(items): [UNREAD if answer is None else str(answer) for answer in items.answers]
-        for items in answers.runs
-    }
+    distinct = {id(items): items for items in answers.runs}
+    counts = {name: count_confusion(items) for name, items in distinct.items()}
     return average_confusion(
-        [count_confusion(items) for items in answers.runs],
-        [str(label) for label in answers.runs[0].gold],
-        [texts[id(items)] for items in answers.runs],
+        [counts[id(items)] for items in answers.runs],
+        answers.runs[0].gold,
+        [items.answers for items in answers.runs],
         answers.sample.units,
         **options.draws,
     )
@@ -185,8 +183,8 @@ def tabulate_confusion(answers: SystemAnswers, options: AnalysisOptions) -> Conf
 
 def average_confusion(
     counts: Sequence[Counts],
-    gold: Sequence[str],
-    answers: Sequence[Sequence[str]],
+    gold: Sequence[Any],
+    answers: Sequence[Sequence[Any]],
     units: Ints,
     *,
     resamples: int,
@@ -214,18 +212,19 @@ def average_confusion(
 
 def score_classes(
     labels: Sequence[str],
-    gold: Sequence[str],
-    answers: Sequence[Sequence[str]],
+    gold: Sequence[Any],
+    answers: Sequence[Sequence[Any]],
     units: Ints,
     resamples: int,
     seed: int,
 ) -> tuple[ClassScore, ...]:
     """Precision, recall and F1 of each label."""
     sums = {}  # runs with the same answers share one list
+    gold_codes = label_indices(gold, labels)
     for run in answers:
         if id(run) not in sums:
-            codes = encode_labels(gold, labels), encode_labels(run, labels)
-            table = class_counts(*codes, len(labels))
+            codes = label_indices(run, labels, unread=UNREAD)
+            table = class_counts(gold_codes, codes, len(labels))
             resampled = resample_sums(table, units, resamples=resamples, seed=seed)
             sums[id(run)] = (table.sum(axis=0, dtype=np.float64), resampled)
     exact = np.stack([sums[id(run)][0] for run in answers])
@@ -475,8 +474,8 @@ class Overlaps:
         self.options = options
         self._tokens: dict[str, dict[str, list[str]]] = {}
         """Analyser to text to tokens."""
-        self._shared: dict[tuple[int, str], TokenOverlap] = {}
-        """Item set and analyser to what its texts share."""
+        self._shared: dict[tuple[int, str], tuple[TokenOverlap, Figure]] = {}
+        """Item set and analyser to what its texts share, and the mean of it."""
 
     def measure(self, answers: SystemAnswers) -> tuple[Overlap | None, str]:
         """The overlap of a set and its relation to the metric, or the reason for a missing one."""
@@ -496,14 +495,17 @@ class Overlaps:
         key = (id(answers.items), cutter.name)
         if key not in self._shared:
             known = self._tokens.setdefault(cutter.name, {})
-            self._shared[key] = count_shared(answers.examples, sides, cutter, known)
-        return self._relate(answers, sides, self._shared[key], cutter.name), ""
+            shared = count_shared(answers.examples, sides, cutter, known)
+            mean = mean_share(shared, answers.items.units, **self.options.draws)
+            self._shared[key] = shared, mean
+        return self._relate(answers, sides, *self._shared[key], cutter.name), ""
 
     def _relate(
         self,
         answers: SystemAnswers,
         sides: tuple[str, str],
         shared: TokenOverlap,
+        mean: Figure,
         segmentation: str,
     ) -> Overlap:
         """The overlap of the texts with the metric on them."""
@@ -519,7 +521,7 @@ class Overlaps:
             inside=sides[1],
             segmentation=segmentation,
             n=len(shares),
-            mean=mean_share(shared, sample.units, **draws),
+            mean=mean,
             pooled=shared.pooled,
             labels={
                 name: float(shares[[label == name for label in gold]].mean())

@@ -104,17 +104,23 @@ class Doubts:
 
 def find_doubts(probabilities: Floats, gold: Ints) -> Doubts:
     """Items whose gold another label beats with confidence, the likeliest errors first."""
-    rows = np.arange(len(gold))
-    of_gold = np.where(gold < 0, 0.0, probabilities[rows, gold])
-    beats = (probabilities >= label_thresholds(probabilities, gold)) & (
-        probabilities > of_gold[:, None]
-    )
-    beats[rows[gold >= 0], gold[gold >= 0]] = False
-    best = np.where(beats, probabilities, -1.0).argmax(axis=1)
-    margin = probabilities[rows, best] - of_gold
-    doubted = np.flatnonzero(beats.any(axis=1))
-    order = doubted[np.argsort(-margin[doubted], kind="stable")]
-    return Doubts(order, best[order], margin[order])
+    thresholds = label_thresholds(probabilities, gold)
+    of_gold = np.zeros(len(gold))
+    for label in range(len(thresholds)):
+        is_gold = gold == label
+        of_gold[is_gold] = probabilities[is_gold, label]
+    best = np.zeros(len(gold), dtype=np.int64)
+    most = np.full(len(gold), -1.0)
+    for label, threshold in enumerate(thresholds):
+        own = probabilities[:, label]
+        is_better = (own >= threshold) & (own > of_gold) & (own > most) & (gold != label)
+        best[is_better] = label
+        most[is_better] = own[is_better]
+    doubted = np.flatnonzero(most >= 0)
+    margins = most[doubted] - of_gold[doubted]
+    order = np.argsort(-margins, kind="stable")
+    doubted = doubted[order]
+    return Doubts(doubted, best[doubted], margins[order])
 
 
 def find_suspects(
@@ -170,10 +176,10 @@ def find_bias(answers: SystemAnswers) -> str:
 
 def _own_items(answers: SystemAnswers) -> Ints:
     """The places of items whose label is their own; where it is that of another item, that one is to be looked at."""
-    own = [
+    own = (
         example.origin is None or example.origin.gold != "inherited" for example in answers.examples
-    ]
-    return np.flatnonzero(own)
+    )
+    return np.flatnonzero(np.fromiter(own, np.bool_, len(answers.examples)))
 
 
 def choose_fullest(group: Sequence[SystemAnswers]) -> Sequence[SystemAnswers]:
@@ -191,19 +197,19 @@ def pool_suspects(
     An item that no system gives probabilities for is suspect where two systems suggest the same label.
     """
     first = pool[0]
-    opinions = [form_opinion(answers) for answers in pool]
-    votes = np.stack([vote for _, vote, _ in opinions])
-    is_sure: Mask = np.logical_or.reduce([known for _, _, known in opinions])
-    mean = opinions[0][0]
-    for other, _, _ in opinions[1:]:
-        mean = mean + other
-    mean = mean / len(opinions)
-    del opinions  # a table of each system
+    mean = np.zeros((len(first.examples), len(first.labels)))
+    votes = np.empty((len(pool), len(mean)), dtype=np.int64)
+    is_sure: Mask = np.zeros(len(mean), dtype=np.bool_)
+    for number, answers in enumerate(pool):
+        votes[number], is_known = add_opinion(mean, answers)
+        is_sure |= is_known
+    mean /= len(pool)
     own = _own_items(first)
     if len(pool) == 1:
         own = own[is_sure[own]]
-    gold = first.gold_indices[own]
-    of_own = mean if len(own) == len(mean) else mean[own]
+    is_whole = len(own) == len(mean)
+    gold = first.gold_indices if is_whole else first.gold_indices[own]
+    of_own = mean if is_whole else mean[own]
     doubts = find_doubts(of_own, gold)
     doubts = dataclasses.replace(doubts, items=own[doubts.items])
     agreeing = (votes[:, doubts.items] == doubts.suggested).sum(axis=0)
@@ -239,21 +245,25 @@ def _reference(answers: SystemAnswers) -> str:
     return f"{name}:{split}"
 
 
-def form_opinion(answers: SystemAnswers) -> tuple[Floats, Ints, Mask]:
-    """The mean probabilities of a system (the share of its seeds where it gives none), its answer to each item, and for
-    which items it gives probabilities.
+def add_opinion(total: Floats, answers: SystemAnswers) -> tuple[Ints, Mask]:
+    """Add the mean probabilities of a system to a table of items by labels: the share of its seeds where it gives none.
+
+    Returns its answer to each item, and for which items it gives probabilities. A large set has room for one such table.
     """
-    indices = answers.answer_indices
-    columns = [(indices == label).mean(axis=0) for label in range(len(answers.labels))]
-    shares = np.stack(columns, axis=1)
-    is_answered = shares.sum(axis=1) > 0
-    votes = np.where(is_answered, shares.argmax(axis=1), -1).astype(np.int64)
-    probabilities = answers.probabilities
-    if isinstance(probabilities, str):
-        return shares, votes, np.zeros(len(votes), dtype=bool)
-    mean = probabilities.mean(axis=0)
-    is_known = np.isfinite(mean).all(axis=1)
-    return np.where(is_known[:, None], np.nan_to_num(mean), shares), votes, is_known
+    indices, probabilities = answers.answer_indices, answers.probabilities
+    votes = np.full(len(total), -1, dtype=np.int64)
+    most = np.zeros(len(total))
+    mean: Floats | None = None
+    is_known: Mask = np.zeros(len(total), dtype=np.bool_)
+    if not isinstance(probabilities, str):
+        mean = probabilities.mean(axis=0)
+        is_known = np.logical_and.reduce(np.isfinite(mean), axis=1)
+    for label in range(len(answers.labels)):
+        share = (indices == label).mean(axis=0)
+        is_more = share > most
+        votes[is_more], most[is_more] = label, share[is_more]
+        total[:, label] += share if mean is None else np.where(is_known, mean[:, label], share)
+    return votes, is_known
 
 
 def describe_suspect(

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from nikawa.metrics.correlation import standard_ranks
+from nikawa.metrics.correlation import average_ranks, standardise
 from nikawa.records import Record
-from nikawa.stats.masks import Sample, finite_or_none, make_figure, measure_parts, resample_sums
-from nikawa.stats.resample import Floats, Ints, count_units
+from nikawa.stats.masks import (
+    Sample,
+    finite_or_none,
+    make_figure,
+    measure_parts,
+    resample_grouped,
+    resample_sums,
+)
+from nikawa.stats.resample import Floats, Ints, count_units, split_groups
 from nikawa.stats.results import Figure
 from nikawa.stats.slices import Mask
 
 BINS = 5
+ITEMS_AT_ONCE = 100_000
+"""Items whose products are in memory at once."""
 
 
 class OverlapBin(Record, frozen=True, kw_only=True):
@@ -111,17 +121,26 @@ def overlap_bins(
 
 def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """Spearman's rho, with an interval from resamples of the ranks; None where a side is constant."""
-    table = np.ones((len(x), 6))
-    a, b = table[:, 1], table[:, 2]
-    for column, side in ((a, x), (b, y)):
-        column[:] = standard_ranks(side)
-    for place, (one, other) in enumerate(((a, a), (b, b), (a, b)), start=3):
-        np.multiply(one, other, out=table[:, place])
-    drawn = _pearson(resample_sums(table, units, resamples=resamples, seed=seed))
-    value = float(_pearson(table.sum(axis=0)))
+    a, b = standardise(average_ranks(x)), standardise(average_ranks(y))
+    total = np.zeros(6)
+    for start in range(0, len(a), ITEMS_AT_ONCE):
+        table = _list_products(a, b, slice(start, start + ITEMS_AT_ONCE))
+        table[0] += total
+        total = table.sum(axis=0)
+    value = float(_pearson(total))
     if finite_or_none(value) is None:
         return Figure(value=None, n=len(x))
+    grouped = np.empty((count_units(units), 6))
+    for groups, items, first in split_groups(units, 6):
+        grouped[groups] = np.add.reduceat(_list_products(a, b, items), first, axis=0)
+    drawn = _pearson(resample_grouped([grouped], resamples, seed)[0])
     return make_figure(np.array([value]), drawn, units=count_units(units), n=len(x))
+
+
+def _list_products(a: Floats, b: Floats, items: Any) -> Floats:
+    """What `_pearson` sums, of some items."""
+    a, b = a[items], b[items]
+    return np.column_stack([np.ones_like(a), a, b, a * a, b * b, a * b])
 
 
 def _pearson(sums: Floats) -> Floats:

@@ -18,6 +18,10 @@ T = TypeVar("T")
 
 MAX_SHARED = 1 << 14
 """Different values of each kind that are kept to be shared; the values of a field that has more are rarely alike."""
+MAX_SHAPES = 64
+"""Different names of inputs whose examples share their keys; examples of one task have the same."""
+MAX_SHARED_KEYS = 16
+"""Inputs that an example may have to share their keys; Python shares at most 30."""
 TEXT_OF_LABEL = ({"premise", "hypothesis"}, {"sentence1", "sentence2"}, {"text"})
 """Inputs of tasks whose gold is a label or a number, so that scores do not depend on them."""
 
@@ -31,6 +35,7 @@ class Compactor:
         self._mappings: dict[Hashable, dict[str, Any]] = {}
         self._tags: dict[frozenset[str], frozenset[str]] = {}
         self._blank: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._shapes: dict[tuple[str, ...], type[Any]] = {}
 
     def compact(self, examples: Iterable[Example]) -> Iterator[Example]:
         """The examples, equal parts of which are one object."""
@@ -44,7 +49,8 @@ class Compactor:
                 for name, value in inputs.items():
                     if type(value) is str and before.get(name) == value:
                         inputs[name] = before[name]
-                before = inputs
+                before = inputs = self._share_keys(inputs)
+                force_setattr(example, "inputs", inputs)
             force_setattr(example, "gold", self._share_mapping(example.gold))
             force_setattr(example, "meta", self._share_mapping(example.meta))
             if example.tags:
@@ -53,6 +59,21 @@ class Compactor:
                 force_setattr(example, "group", group)
             group = example.group
             yield example
+
+    def _share_keys(self, mapping: dict[str, Any]) -> dict[str, Any]:
+        """The same mapping in half the memory: the attributes of objects of one class share their keys (PEP 412)."""
+        names = tuple(mapping)
+        shape = self._shapes.get(names)
+        if shape is None:
+            is_special = any(name.startswith("__") for name in names)  # such as __class__
+            if is_special or len(names) > MAX_SHARED_KEYS or len(self._shapes) == MAX_SHAPES:
+                return mapping
+            shape = self._shapes[names] = type("Inputs", (), {})
+        holder = shape()
+        for name, value in mapping.items():
+            setattr(holder, name, value)
+        attributes: dict[str, Any] = vars(holder)
+        return attributes
 
     def _share_mapping(self, mapping: dict[str, Any]) -> dict[str, Any]:
         """An equal mapping that an earlier example has, where it holds nothing but short values."""

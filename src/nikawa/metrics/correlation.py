@@ -250,17 +250,24 @@ def squared_errors(items: Items) -> list[float | None]:
     return [None if answer is None else float((answer - gold) ** 2) for answer, gold in pairs]
 
 
-def standard_scores(answers: Sequence[float] | Floats) -> list[float]:
-    """Answers less their mean, over their standard deviation; 0 for all where they are constant."""
-    values = np.array(answers, dtype=np.float64)
+def standardise(values: Floats) -> Floats:
+    """Values less their mean, over their standard deviation; 0 for all where they are constant."""
     spread = float(values.std())
-    scores: list[float] = ((values - values.mean()) / (spread or 1.0)).tolist()
+    scores: Floats = (values - values.mean()) / (spread or 1.0)
+    return scores
+
+
+def standard_scores(answers: Sequence[float] | Floats) -> list[float]:
+    """The same of answers."""
+    scores: list[float] = standardise(np.array(answers, dtype=np.float64)).tolist()
     return scores
 
 
 def standard_ranks(answers: Sequence[float] | Floats) -> list[float]:
     """The standard scores of the answers' average ranks."""
-    return standard_scores(average_ranks(np.array(answers, dtype=np.float64)))
+    ranks = average_ranks(np.array(answers, dtype=np.float64))
+    scores: list[float] = standardise(ranks).tolist()
+    return scores
 
 
 FLOAT32 = "The reference stores scores as float32; the difference is in the sixth digit."

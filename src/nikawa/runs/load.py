@@ -177,11 +177,12 @@ class AnsweredSets:
 
     @cached_property
     def shown(self) -> dict[str, list[Example]]:
-        """Set to the examples whose gold may be shown."""
-        return {
-            name: [example for example in examples if not example.hidden]
-            for name, examples in self.examples.items()
-        }
+        """Set to the examples whose gold may be shown: the same list where it is all of them."""
+        shown = {}
+        for name, examples in self.examples.items():
+            is_part = any(example.hidden for example in examples)
+            shown[name] = [each for each in examples if not each.hidden] if is_part else examples
+        return shown
 
 
 class _AnswersById(Mapping[str, Prediction]):

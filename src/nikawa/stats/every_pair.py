@@ -31,10 +31,9 @@ from nikawa.stats.resample import (
     count_units,
     draw_coins,
     draw_weights,
+    has_exact_sums,
 )
 
-EXACT_SUM = 1 << 24
-"""Whole numbers below this are exact in float32, and so are their sums."""
 PAIRS_AT_ONCE = 200
 """Pairs whose exchanged values are in memory at once."""
 
@@ -105,7 +104,7 @@ class SystemTables:
             for m, own in enumerate(self.grouped[name]):
                 self.totals[name, m] = own.statistics.sum(axis=0)
                 source = id(evaluations[m].statistics)
-                if source not in places and _is_exact(own.statistics):
+                if source not in places and has_exact_sums(own.statistics):
                     places[source] = slice(width, width + own.statistics.shape[1])
                     blocks.append(own.statistics.astype(np.float32))
                     width += own.statistics.shape[1]
@@ -201,13 +200,6 @@ class SystemTables:
         exchanged = moved + all_right
         values: Floats = second.finish(all_left + all_right - exchanged) - first.finish(exchanged)
         return values
-
-
-def _is_exact(statistics: Floats) -> bool:
-    """Whether sums of the statistics over as many units are exact in float32."""
-    if not np.isfinite(statistics).all() or (np.floor(statistics) != statistics).any():
-        return False
-    return float(np.abs(statistics).max(initial=0)) * len(statistics) < EXACT_SUM
 
 
 class _Blocks:

@@ -7,7 +7,7 @@ the interval: by Student's t (see `seeds`) where the metric is a mean over items
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.stats.resample import (
+    MAX_WEIGHTS_AT_ONCE,
     Floats,
     Ints,
     Resampleable,
     count_units,
     draw_kept_weights,
+    has_exact_sums,
     percentile_interval,
     sum_groups,
     sum_products,
@@ -30,6 +32,8 @@ from nikawa.stats.slices import Mask
 
 MAX_CELLS = 16_000_000
 """Numbers of a table of groups by statistics in memory at once."""
+ROWS_AT_ONCE = 8
+"""Resamples that are multiplied at once where the order of sums does not matter."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +138,18 @@ def measure_run(
     finish: Any = getattr(run, "finish")  # noqa: B009 — only metrics that are sums have it
     k, parts = statistics.shape[1], table.shape[1]
     width = max(1, MAX_CELLS // max(1, len(units) * k))
+    by_group: NDArray[Any] = sum_groups(statistics, units)
+    if statistics.dtype.kind == "u":  # a part has no larger sums than the whole
+        by_group = _shrink(by_group)
+    kind = by_group.dtype.type
     blocks = []
     for start in range(0, parts, width):
-        grouped = sum_products(table[:, start : start + width], statistics, units)
-        blocks.append(_resample_grouped(grouped, resamples, seed))
+        grouped = sum_products(table[:, start : start + width], statistics, units, kind)
+        # to draw takes longer than to sum: the whole is summed with each block of parts
+        drawn, drawn_whole = resample_grouped((grouped, by_group), resamples, seed)
+        blocks.append(drawn)
     sums = np.concatenate(blocks, axis=1).reshape(resamples, parts, k)
-    whole = resample_sums(statistics, units, resamples=resamples, seed=seed)[:, None, :]
+    whole = drawn_whole[:, None, :]
     is_whole = statistics.dtype.kind == "u" or (statistics == np.floor(statistics)).all()
     if is_whole:  # whole numbers have one sum in any order
         exact = np.stack([statistics[mask].sum(axis=0, dtype=np.float64) for mask in table.T])
@@ -172,14 +182,42 @@ def measure_weighted(
 
 def resample_sums(matrix: NDArray[Any], units: Ints, *, resamples: int, seed: int = 0) -> Floats:
     """Sums of the columns of `matrix` (one row per item) under each resample of groups: resamples by columns."""
-    return _resample_grouped(sum_groups(matrix, units), resamples, seed)
+    return resample_grouped([_shrink(sum_groups(matrix, units))], resamples, seed)[0]
 
 
-def _resample_grouped(grouped: Floats, resamples: int, seed: int) -> Floats:
-    """The same of sums over groups."""
-    return np.concatenate(
-        [weights @ grouped for weights in draw_kept_weights(len(grouped), resamples, seed)]
-    )
+def _shrink(sums: Floats) -> NDArray[Any]:
+    """Sums of many groups in float32 where any sums of them are exact."""
+    is_large = len(sums) * ROWS_AT_ONCE > MAX_WEIGHTS_AT_ONCE
+    return sums.astype(np.float32) if is_large and has_exact_sums(sums) else sums
+
+
+def resample_grouped(tables: Sequence[NDArray[Any]], resamples: int, seed: int) -> list[Floats]:
+    """The same of tables of sums over the same groups, under the same resamples.
+
+    In float32 are tables whose sums are exact in any order: several blocks of resamples are then multiplied at once, as a product
+    with a few rows takes almost as long as one with many.
+    """
+    sums: list[list[Floats]] = [[] for _ in tables]
+    weights: Iterator[NDArray[Any]] = draw_kept_weights(len(tables[0]), resamples, seed)
+    if all(table.dtype == np.float32 for table in tables):
+        weights = _join_rows(weights, len(tables[0]))
+    for rows in weights:
+        for table, blocks in zip(tables, sums, strict=True):
+            blocks.append((rows @ table).astype(np.float64, copy=False))
+    return [np.concatenate(blocks) for blocks in sums]
+
+
+def _join_rows(blocks: Iterable[Floats], width: int) -> Iterator[NDArray[np.float32]]:
+    """The rows of several blocks together, to be read before the next ones are asked for."""
+    rows = np.empty((ROWS_AT_ONCE, width), dtype=np.float32)
+    filled = 0
+    for block in blocks:
+        if filled + len(block) > len(rows):
+            yield rows[:filled]
+            filled = 0
+        rows[filled : filled + len(block)] = block
+        filled += len(block)
+    yield rows[:filled]
 
 
 def make_figure(

@@ -223,15 +223,14 @@ def _randomise(
     With `counts` the rows of `sides` and `exchanged` are kinds of so many units.
     """
     many = 1 if counts is None else counts[:, None]
-    totals = []
+    tables = []
     for left, right in sides:
-        totals.append(((left * many).sum(axis=0), (right * many).sum(axis=0)))
+        tables.append((left - right, (left * many).sum(axis=0), (right * many).sum(axis=0)))
     parts = []
     for coin in exchanged:
         row = []
-        for pair, (left, right), (all_left, all_right) in zip(grouped, sides, totals, strict=True):
-            a, b = pair
-            first = coin @ (left - right) + all_right
+        for (a, b), (gaps, all_left, all_right) in zip(grouped, tables, strict=True):
+            first = coin @ gaps + all_right
             row.append(b.finish(all_left + all_right - first) - a.finish(first))
         parts.append(row)
         on_progress(len(coin))

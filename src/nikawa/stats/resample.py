@@ -33,6 +33,8 @@ MAX_WEIGHTS_KEPT = 40_000_000
 """Weights that are cached, one byte each; further ones are drawn again each time."""
 MAX_WEIGHTS_KEPT_AS_FLOATS = 4_000_000
 """Weights that are remembered as they are used, eight bytes each."""
+EXACT_SUM = 1 << 24
+"""Whole numbers below this are exact in float32, and so are their sums."""
 MIN_UNITS_PER_KIND = 16
 """Units a kind from which drawing kinds is cheaper than drawing units."""
 
@@ -62,31 +64,52 @@ def count_units(groups: Ints) -> int:
     return int(groups.max()) + 1 if len(groups) else 0
 
 
+def split_groups(units: Ints, width: int) -> Iterator[tuple[slice, Any, Ints]]:
+    """A few groups at a time: which they are, their items, and where among these each group begins.
+
+    `width` are the numbers of an item that are looked at together.
+    """
+    starts = np.concatenate([[0], np.cumsum(np.bincount(units))]).astype(np.int64)
+    is_sorted = bool((units[1:] >= units[:-1]).all())
+    order = None if is_sorted else np.argsort(units, kind="stable")
+    step = max(1, MAX_PRODUCTS_AT_ONCE // max(1, width))
+    begin = 0
+    while begin < len(starts) - 1:
+        end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + step)) - 1)
+        items = slice(starts[begin], starts[end])
+        rows = items if order is None else order[items]
+        yield slice(begin, end), rows, starts[begin:end] - starts[begin]
+        begin = end
+
+
 def sum_groups(matrix: NDArray[Any], units: Ints) -> Floats:
     """Sums over the items of each group."""
-    order = np.argsort(units, kind="stable")
-    starts = np.searchsorted(units[order], np.arange(count_units(units)))
-    sums: Floats = np.add.reduceat(matrix[order], starts, axis=0, dtype=np.float64)
+    sums = np.empty((count_units(units), matrix.shape[1]))
+    for groups, rows, first in split_groups(units, matrix.shape[1]):
+        sums[groups] = np.add.reduceat(matrix[rows], first, axis=0, dtype=np.float64)
     return sums
 
 
-def sum_products(left: NDArray[np.bool_], right: NDArray[Any], units: Ints) -> Floats:
+def sum_products(
+    left: NDArray[np.bool_],
+    right: NDArray[Any],
+    units: Ints,
+    kind: type[np.floating[Any]] = np.float64,
+) -> NDArray[Any]:
     """The same of every column of `left` times every column of `right`, a few groups at a time: all products may be many."""
-    order = np.argsort(units, kind="stable")
-    groups = count_units(units)
-    starts = np.append(np.searchsorted(units[order], np.arange(groups)), len(order))
-    sums = np.empty((groups, left.shape[1] * right.shape[1]))
-    step = max(1, MAX_PRODUCTS_AT_ONCE // max(1, sums.shape[1]))
-    begin = 0
-    while begin < groups:
-        end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + step)) - 1)
-        rows = order[starts[begin] : starts[end]]
+    sums = np.empty((count_units(units), left.shape[1] * right.shape[1]), dtype=kind)
+    for groups, rows, first in split_groups(units, sums.shape[1]):
         products = left[rows][:, :, None] * right[rows][:, None, :]
-        matrix = products.reshape(len(rows), -1)
-        first = starts[begin:end] - starts[begin]
-        sums[begin:end] = np.add.reduceat(matrix, first, axis=0, dtype=np.float64)
-        begin = end
+        matrix = products.reshape(-1, sums.shape[1])
+        sums[groups] = np.add.reduceat(matrix, first, axis=0, dtype=np.float64)
     return sums
+
+
+def has_exact_sums(sums: NDArray[Any]) -> bool:
+    """Whether sums of groups, and of as many groups drawn from them, are exact in float32 and so in any order."""
+    if not np.isfinite(sums).all() or (np.floor(sums) != sums).any():
+        return False
+    return float(np.abs(sums).max(initial=0)) * len(sums) < EXACT_SUM
 
 
 def draw_units(units: int, resamples: int, seed: int) -> Iterator[Ints]:

@@ -144,7 +144,7 @@ def score_p(detail: Floats, units: Ints, mask: Mask, rho: float) -> float:
     """Two-sided p that a part has the mean of the rest; 1 where all scores are equal."""
     n, m = int(mask.sum()), int((~mask).sum())
     difference = float(detail[mask].mean() - detail[~mask].mean())
-    inside = sum_groups(np.column_stack([mask, ~mask]).astype(np.float64), units)
+    inside = sum_groups(np.column_stack([mask, ~mask]), units)
     gaps = inside[:, 0] / n - inside[:, 1] / m
     apart = float((gaps**2).sum())
     factor = (1 - rho) * (1 / n + 1 / m) + rho * apart
