@@ -408,7 +408,7 @@ def _make_table(
         raise BadInput(f"there is no answer to {question!r}", cure="check the name of the question")
     categories, order = sort_categories(answers, question)
     if answer.dtype != np.int32 or not answer.flags.writeable:
-        answer = order[answer]
+        answer = order.take(answer)
     else:  # in place, to save memory
         for start in range(0, len(answer), BLOCK_SIZE):
             part = slice(start, start + BLOCK_SIZE)

@@ -24,6 +24,10 @@ MIN_NAMES_HELD_BACK = 1 << 14
 MAX_SHARE_OF_RUNS, MAX_SHARE_OF_NEW_RUNS = 0.1, 0.5
 """Share of the first texts that differ from the one before, above which each text is looked up, not each run of one. Where
 most runs are of a new text, as of items, looking up is slower, and the second share counts."""
+MAX_LABELS = 64
+"""Names among the first texts up to which there may be no others, as labels are few."""
+MAX_BYTES_OF_RUNS = 1 << 30
+"""Bytes of texts up to which runs are looked for: these are put into one array, of which Arrow holds 2 GB."""
 MAX_BYTES_HELD = 1 << 25
 """Bytes of the texts of a column that are coded together: each lot has its own dictionary first."""
 ENTRIES_PER_NAME = 16
@@ -182,18 +186,44 @@ def is_constant(column: Any) -> bool:
 def _code_arrow(texts: Sequence[Any]) -> tuple[Codes, Any]:
     """The codes of text arrays of Arrow, which follow the first appearance, and the distinct texts."""
     pa = import_module("pyarrow")
-    run_end_encode = import_module("pyarrow.compute").run_end_encode
-    peeked = run_end_encode(texts[0].slice(0, PEEKED_ENTRIES))
-    are_new = 2 * len(peeked.values.unique()) > len(peeked.values)
-    share = MAX_SHARE_OF_NEW_RUNS if are_new else MAX_SHARE_OF_RUNS
-    if len(peeked.values) > share * len(peeked):
-        coded = pa.chunked_array(texts).dictionary_encode().chunks  # of one dictionary
+    compute = import_module("pyarrow.compute")
+    whole = pa.chunked_array(texts)
+    peeked = compute.run_end_encode(texts[0].slice(0, PEEKED_ENTRIES))
+    names = peeked.values.unique()
+    new = len(names)
+    if new == 1 and compute.all(compute.equal(whole, names[0])).as_py():
+        return np.zeros(len(whole), dtype=np.int32), names
+    share = MAX_SHARE_OF_NEW_RUNS if 2 * new > len(peeked.values) else MAX_SHARE_OF_RUNS
+    if len(peeked.values) > share * len(peeked) or whole.nbytes > MAX_BYTES_OF_RUNS:
+        if new <= MAX_LABELS:
+            places = compute.index_in(whole, names)
+            if not places.null_count:  # looking up is quicker where no name may be new
+                return np.concatenate([part.to_numpy() for part in places.chunks]), names
+        coded = whole.dictionary_encode().chunks  # of one dictionary
         return np.concatenate([part.indices.to_numpy() for part in coded]), coded[-1].dictionary
-    runs = [run_end_encode(part) for part in texts]
-    coded = pa.chunked_array([part.values for part in runs]).dictionary_encode().chunks
-    codes = np.concatenate([part.indices.to_numpy() for part in coded])
-    lengths = [np.diff(part.run_ends.to_numpy(), prepend=0) for part in runs]
-    return np.repeat(codes, np.concatenate(lengths)), coded[-1].dictionary
+    runs = compute.run_end_encode(whole.combine_chunks())
+    lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
+    if new == len(peeked.values) and _have_distinct_ends(runs.values):
+        return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths), runs.values
+    coded = runs.values.dictionary_encode()
+    return np.repeat(coded.indices.to_numpy(), lengths), coded.dictionary
+
+
+def _have_distinct_ends(texts: Any) -> bool:
+    """Whether all texts differ in their last bytes, as names of items mostly do; False where they may differ otherwise only.
+
+    Sorting these as numbers is quicker than looking up every text.
+    """
+    pa = import_module("pyarrow")
+    _, offsets, data = texts.buffers()
+    wide = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    ends = np.frombuffer(offsets, dtype=wide)[texts.offset : texts.offset + len(texts) + 1]
+    if np.diff(ends).min() < np.dtype(np.uint64).itemsize:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(data, dtype=np.uint8), 8)
+    last = windows[ends[1:] - 8].view(np.uint64).ravel()
+    last.sort()
+    return bool((last[1:] != last[:-1]).all())
 
 
 class ArrowCoder:
