@@ -153,8 +153,8 @@ class Checker:
         lines = b"".join(msgspec.json.encode(one) + b"\n" for one in predictions)
         if len(lines) > (limit := self._limit_kept(len(predictions))):
             raise refuse_large(f"{len(lines) / 1e6:,.1f} MB", limit, header["name"])
-        found = {"task": task, "split": split, "checked": msgspec.to_builtins(checked)}
-        return Message(found, (lines,))
+        answer = {"task": task, "split": split, "checked": msgspec.to_builtins(checked)}
+        return Message(answer, (lines,))
 
     def _limit_kept(self, items: int) -> float:
         """The bytes of answers that are kept of a file: a compressed one may hold far more than it has."""

@@ -324,19 +324,19 @@ def enter_humans(
     It needs items with two answers or more. Raises `BadInput` where no task of the board has them.
     """
     moment = time.time() if now is None else now
-    found: list[tuple[BoardSet, list[TrueScore], dict[str, Any]]] = []
+    scored: list[tuple[BoardSet, list[TrueScore], dict[str, Any]]] = []
     for one in board.sets:
         if task and one.task != task:
             continue
         rows = _find_judgements(board, one, judgements)
         if len(rows) > len({row.example for row in rows}):
-            found.append((one, score_people(board, one, rows), _describe_people(rows, judgements)))
-    if not found:
+            scored.append((one, score_people(board, one, rows), _describe_people(rows, judgements)))
+    if not scored:
         where = "the key files" if judgements is None else str(judgements)
         what = f"{where} have no item of the board with two answers or more"
         cure = "pass a file with --judgements FILE; nikawa data hide keeps those of the dataset in the key file"
         raise BadInput(what, cure=cure)
-    return [store.write(_add_humans, board, found, facts, moment)]
+    return [store.write(_add_humans, board, scored, facts, moment)]
 
 
 def _find_judgements(board: Board, one: BoardSet, path: Path | None) -> list[Judgement]:
@@ -416,12 +416,12 @@ def _describe_people(rows: Sequence[Judgement], path: Path | None) -> dict[str, 
 def _add_humans(
     db: Connection,
     board: Board,
-    found: Sequence[tuple[BoardSet, list[TrueScore], dict[str, Any]]],
+    scored: Sequence[tuple[BoardSet, list[TrueScore], dict[str, Any]]],
     facts: EntryFacts,
     now: float,
 ) -> Entry:
     """The system, a submission that is scored already, and what is shown of it."""
-    provenance = {f"{one.task}:{one.split}": about for one, _, about in found}
+    provenance = {f"{one.task}:{one.split}": about for one, _, about in scored}
     system: System = create_system(
         db,
         None,
@@ -433,7 +433,7 @@ def _add_humans(
     )
     id = add_submission(db, system, None, (), (), system.id, now)
     latest = 0.0
-    for one, scores, _ in found:
+    for one, scores, _ in scored:
         true = [msgspec.structs.replace(score, submission=id) for score in scores]
         visible_at = choose_visible_at(board.settings, one.role, now, now)
         if visible_at is None:
@@ -461,7 +461,7 @@ def _add_humans(
         latest,
         id,
     )
-    sets = tuple(f"{one.task}:{one.split}" for one, _, _ in found)
+    sets = tuple(f"{one.task}:{one.split}" for one, _, _ in scored)
     return Entry(system.id, system.name, id, sets)
 
 

@@ -190,14 +190,14 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
     every = [read_keys(path) for path in new.keys]
     parts: list[_Part] = []
     notes = [note for note in map(describe_mode, new.keys) if note]
-    asked = dict.fromkeys((*new.public, *new.final))
+    wanted = dict.fromkeys((*new.public, *new.final))
     known: set[str] = set()
     for folder in new.datasets:
         notice = read_notice(folder) if is_dataset_folder(folder) else None
         if notice is None:
             cure = "hide the test labels first: nikawa data hide DATASET --split test --out FOLDER --keys FILE"
             raise BadInput("is no dataset folder with hidden labels", file=folder, cure=cure)
-        seals = {told.seal for told in notice.splits.values()}
+        seals = {notice_of_split.seal for notice_of_split in notice.splits.values()}
         keys = next((one for one in every if one.header.seal in seals), None)
         if keys is None:
             files = list_names(str(path) for path in new.keys) or "none was passed"
@@ -207,7 +207,7 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
             )
         dataset = load(str(folder), hidden=True)
         restore_labels(dataset, keys, str(folder))
-        for name in asked:
+        for name in wanted:
             if name in dataset.splits and name not in notice.splits:
                 what = f"the labels of {name} are not hidden: everybody can read them"
                 raise BadInput(
@@ -226,7 +226,7 @@ def _read_parts(new: NewBoard) -> tuple[list[_Part], list[str]]:
         ]
         parts.append(_Part(folder, _choose_name(folder, parts), keys, tuple(chosen)))
         custom_tasks(str(folder))
-    for name in asked:
+    for name in wanted:
         if name not in known:
             raise unknown("hidden split", name, known)
     return parts, notes
@@ -331,18 +331,20 @@ def change_entry(
     facts = {key: value for key, value in (("state", state), ("name", name)) if value}
     with open_both(folder, database) as (_, store):
         systems = store.read(list_systems)
-        found = [one for one in systems if system in (one.id, one.name)]
-        if len(found) > 1:
-            ids = list_names(one.id for one in found)
+        matching = [one for one in systems if system in (one.id, one.name)]
+        if len(matching) > 1:
+            ids = list_names(one.id for one in matching)
             raise BadInput(
-                f"{len(found)} systems are called {system!r}", cure=f"pass the id: {ids}"
+                f"{len(matching)} systems are called {system!r}", cure=f"pass the id: {ids}"
             )
-        if not found:
+        if not matching:
             raise unknown("system", system, (one.name for one in systems))
         try:
-            return store.write(change_any_system, found[0].id, facts, time.time())
+            return store.write(change_any_system, matching[0].id, facts, time.time())
         except Refused as problem:
-            what = f"{found[0].name} cannot be changed: {REFUSALS.get(problem.code, problem.code)}"
+            what = (
+                f"{matching[0].name} cannot be changed: {REFUSALS.get(problem.code, problem.code)}"
+            )
             raise BadInput(what) from None
 
 

@@ -545,8 +545,8 @@ class ScoringQueue:
                 one.split,
             )
         }
-        found = [find_submission(db, id) for id in finalists if id not in done]
-        return [submission for submission in found if submission is not None]
+        submissions = [find_submission(db, id) for id in finalists if id not in done]
+        return [submission for submission in submissions if submission is not None]
 
     def _finish_final(
         self,

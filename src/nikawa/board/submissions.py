@@ -200,13 +200,13 @@ def find_uploads(db: Connection, account: str | None, ids: Sequence[str]) -> lis
 
     Raises `Refused` (`unknown_upload`) if one is missing or belongs to somebody else.
     """
-    found: dict[str, Upload] = {}
+    uploads: dict[str, Upload] = {}
     for id in dict.fromkeys(ids):
         row = db.one("SELECT body, account FROM uploads WHERE id = ? AND submission IS NULL", id)
         if row is None or row[1] != account:
             raise Refused("unknown_upload", 404)
-        found[id] = msgspec.json.decode(row[0], type=Upload)
-    return list(found.values())
+        uploads[id] = msgspec.json.decode(row[0], type=Upload)
+    return list(uploads.values())
 
 
 def remove_stale_uploads(db: Connection, now: float) -> list[str]:

@@ -147,7 +147,7 @@ def find_giveaways(
     draw = np.random.default_rng(seed)
     questions = list(dict.fromkeys(question for gold in golds for question in gold))
     alpha = ALPHA / max(1, len(questions))
-    found: list[Giveaway] = []
+    giveaways: list[Giveaway] = []
     for question in questions if fields else ():
         # The inputs of an item already show which questions it has.
         places = [place for place, gold in enumerate(golds) if question in gold]
@@ -181,10 +181,10 @@ def find_giveaways(
                 for feature in features
                 if any(_is_strong(feature, codes, texts) for codes in labels.values())
             ]
-        found += measure_features(split, features, labels, draw, alpha, texts)
-        found += search_answers(split, columns, answers, draw, alpha / len(columns))
+        giveaways += measure_features(split, features, labels, draw, alpha, texts)
+        giveaways += search_answers(split, columns, answers, draw, alpha / len(columns))
     best: dict[str, Giveaway] = {}
-    for giveaway in sorted(found, key=lambda each: (each.p or 0.0, not each.is_strong)):
+    for giveaway in sorted(giveaways, key=lambda each: (each.p or 0.0, not each.is_strong)):
         if giveaway.is_strong or not strong:
             best.setdefault(giveaway.field, giveaway)
     return list(best.values())

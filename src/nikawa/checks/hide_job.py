@@ -297,8 +297,8 @@ def list_tasks(text: str, dataset: Dataset, splits: Sequence[str]) -> list[Task]
     if spec.name:
         tasks: Sequence[Task] = benchmarks()[spec.name].tasks
         examples = [example for split in splits for example in dataset.splits[split]]
-        asked = [t for t in tasks if any(t.question in e.gold and t.asks(e) for e in examples)]
-        return [replace(task, dataset=dataset.card.name) for task in asked]
+        with_gold = [t for t in tasks if any(t.question in e.gold and t.asks(e) for e in examples)]
+        return [replace(task, dataset=dataset.card.name) for task in with_gold]
     assert spec.path is not None
     shown = {
         split: tuple(replace(e, origin=None) if split in splits else e for e in examples)
@@ -335,9 +335,9 @@ def list_kept(
             "" if origin is None else encode_json(replace(origin, gold="hidden")).decode()
             for origin in origins
         ]
-    asked = {name for task in tasks for name in task.inputs}
+    task_inputs = {name for task in tasks for name in task.inputs}
     for name in dict.fromkeys(name for example in examples for name in example.inputs):
-        if name not in asked:
+        if name not in task_inputs:
             fields[f"inputs.{name}"] = [example.inputs.get(name) for example in examples]
     return fields
 

@@ -24,14 +24,14 @@ def find_personal_data(texts: Iterable[str], language: str) -> tuple[str, ...]:
     ('email',)
     """
     detectors = [step for step in steps().values() if step.pii and step.edits is not None]
-    found = {
+    kinds = {
         step.name: None
         for text in texts
         for shown in dict.fromkeys((text, remove_invisible(text, language)))
         for step in detectors
         if step.edits is not None and step.edits(shown, language)
     }
-    return tuple(found)
+    return tuple(kinds)
 
 
 def remove_invisible(text: str, language: str) -> str:

@@ -256,10 +256,10 @@ def _show_many(scored: ScoredFiles, style: str | None, table: TableUnit) -> None
     rows = []
     for file, report in reports:
         for where in dict.fromkeys(score.where for score in report.scores):
-            found = {(s.metric, s.mode): s for s in report.scores if s.where == where}
+            by_kind = {(s.metric, s.mode): s for s in report.scores if s.where == where}
             cells = []
             for kind in kinds:
-                s = found.get(kind)
+                s = by_kind.get(kind)
                 if s is None:
                     cells.append("")
                 elif style == "csv":
@@ -267,7 +267,7 @@ def _show_many(scored: ScoredFiles, style: str | None, table: TableUnit) -> None
                 else:
                     cells.append(format_score(s.value, s.metric, s.unit, table))
             split = f"{report.split} {report.version}"
-            sizes = (str(max(s.n for s in found.values())), str(report.unparsed))
+            sizes = (str(max(s.n for s in by_kind.values())), str(report.unparsed))
             rows.append((file, split, where or "all", *sizes, *cells))
     columns: tuple[str, ...] = ("file", "split", "where", "n", "unreadable", *names)
     if not any(score.where for score in every):

@@ -113,7 +113,7 @@ def is_scale(project: Project) -> bool:
 
 def read_plan(db: Connection, project: Project, rule: EffortRule) -> StoredPlan:
     """Plan from the answers that count now. It only reads, and takes most of its time outside the database."""
-    asked, plan = _plan_items(db, project, rule)
+    counts, plan = _plan_items(db, project, rule)
     sure = sum(count for reason, count in plan.reasons.items() if reason in ("sure", "settled"))
     summary = {
         "answers": plan.answers,
@@ -124,7 +124,7 @@ def read_plan(db: Connection, project: Project, rule: EffortRule) -> StoredPlan:
     }
     items = []
     for one in plan.items:
-        place, given = asked[one.example]
+        place, given = counts[one.example]
         items.append(PlannedItem(place, given + one.more, one.reason in DONE))
     return StoredPlan(items, msgspec.json.encode(summary).decode())
 
@@ -227,8 +227,8 @@ def store_plan(db: Connection, plan: StoredPlan, budget: int) -> int:
     exceed the budget. `budget` is 0 where there is no limit.
     """
     now = {
-        int(item): (int(done), int(leased), int(asked))
-        for item, done, leased, asked in db.rows(
+        int(item): (int(done), int(leased), int(asked_before))
+        for item, done, leased, asked_before in db.rows(
             "SELECT id, done, leased, asked FROM items WHERE kind = 'main'"
         )
     }
@@ -236,7 +236,7 @@ def store_plan(db: Connection, plan: StoredPlan, budget: int) -> int:
     changes: list[tuple[int, int]] = []
     places: dict[int, int] = {}
     for place, planned in enumerate(plan.items):
-        done, leased, asked = now[planned.item]
+        done, leased, asked_before = now[planned.item]
         more = max(0, planned.wanted - done - leased)
         if budget:
             more = max(0, min(more, room))
@@ -245,7 +245,7 @@ def store_plan(db: Connection, plan: StoredPlan, budget: int) -> int:
         if is_open:
             places[planned.item] = place
         wanted = done + leased + more if is_open else done
-        if wanted != asked:
+        if wanted != asked_before:
             changes.append((wanted, planned.item))
     db.execute_many("UPDATE items SET asked = ? WHERE id = ?", changes)
     stored = {int(item): int(place) for item, place in db.rows("SELECT item, place FROM efforts")}

@@ -202,15 +202,15 @@ def _find_misunderstood(talk: Talk, options: Options) -> list[Problem]:
     if not marked:
         return []
     turns = [turn.plain() for turn in talk.turns]
-    found = check_state(turns, marked[-1].place, decode_example(talk.body), options)
-    return [problem for problem in found if not problem.warning]
+    problems = check_state(turns, marked[-1].place, decode_example(talk.body), options)
+    return [problem for problem in problems if not problem.warning]
 
 
 def _find_open_asks(talk: Talk, options: Options) -> list[str]:
     """The questions of the goal that no turn answers yet, by what was marked so far."""
     turns = [turn.plain() for turn in talk.turns if turn.role == SYSTEM or turn.state is not None]
-    found = find_open_asks(turns, decode_example(talk.body), options)
-    return [problem.values["slot"] for problem in found]
+    problems = find_open_asks(turns, decode_example(talk.body), options)
+    return [problem.values["slot"] for problem in problems]
 
 
 def mark_of(state: dict[str, Any]) -> str:

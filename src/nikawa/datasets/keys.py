@@ -249,7 +249,11 @@ def carry_notice(text: str, splits: Collection[str]) -> dict[str, bytes]:
     notice = find_notice(text)
     if notice is None:
         return {}
-    hidden = {split: told for split, told in notice.splits.items() if split in splits}
+    hidden = {
+        split: notice_of_split
+        for split, notice_of_split in notice.splits.items()
+        if split in splits
+    }
     return {HIDDEN_NOTICE: encode_notice(replace(notice, splits=hidden))} if hidden else {}
 
 
@@ -269,8 +273,10 @@ def restore_labels(dataset: Dataset, keys: LabelKeys, place: str) -> Dataset:
     notice = read_notice(to_path(place)) if to_path(place).is_dir() else None
     for split in known:
         refuse_other_items(keys, split, splits[split], place)
-        told = None if notice is None else notice.splits.get(split)
-        if told is not None and not hmac.compare_digest(told.seal, keys.header.seal):
+        notice_of_split = None if notice is None else notice.splits.get(split)
+        if notice_of_split is not None and not hmac.compare_digest(
+            notice_of_split.seal, keys.header.seal
+        ):
             what = f"has a different checksum for {split} than {to_path(place) / HIDDEN_NOTICE}"
             cure = "the labels were hidden again later; pass the key file of that time"
             raise BadInput(what, file=keys.path, cure=cure)

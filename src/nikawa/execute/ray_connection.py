@@ -298,11 +298,11 @@ def end_if_blocked(address: str) -> Iterator[None]:
     is_over = Event()
 
     def watch() -> None:
-        heard = time.monotonic()
+        answered_at = time.monotonic()
         while not is_over.wait(REPORT_SECONDS):
             if answers(address):
-                heard = time.monotonic()
-            elif time.monotonic() > heard + BLOCKED_SECONDS and not is_over.is_set():
+                answered_at = time.monotonic()
+            elif time.monotonic() > answered_at + BLOCKED_SECONDS and not is_over.is_set():
                 sys.stderr.write(f"nikawa: {cluster_gone(address)}\n")
                 sys.stderr.flush()
                 os._exit(2)

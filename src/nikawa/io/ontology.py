@@ -66,13 +66,13 @@ class Ontology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def find_slot(self, name: str) -> Slot | None:
         """The slot called `domain-slot`; None where it does not exist."""
         domain, _, slot = name.partition("-")
-        found = self.domains.get(domain)
-        return None if found is None else found.slots.get(slot)
+        about = self.domains.get(domain)
+        return None if about is None else about.slots.get(slot)
 
     def slots(self) -> Iterator[tuple[str, Slot]]:
         """Every slot of a state by its name `domain-slot`."""
-        for domain, found in self.domains.items():
-            for name, slot in found.slots.items():
+        for domain, about in self.domains.items():
+            for name, slot in about.slots.items():
                 if slot.kind != "ask":
                     yield f"{domain}-{name}", slot
 
@@ -170,19 +170,19 @@ class Entities(msgspec.Struct, frozen=True):
         A value `dontcare` fits every entity, and so does a slot that no entity has.
         """
         slots = ontology.domains[domain].slots if domain in ontology.domains else {}
-        asked = {
+        required = {
             name: wanted[f"{domain}-{name}"]
             for name, slot in slots.items()
             if slot.kind in ("find", "offer")
             and wanted.get(f"{domain}-{name}", DONTCARE) != DONTCARE
         }
-        found = []
+        entities = []
         for row in self.rows.get(domain, ()):
             text = fold_text("\n".join(row.values()))
-            fits = all(row.get(name) == value for name, value in asked.items())
+            fits = all(row.get(name) == value for name, value in required.items())
             if fits and all(fold_text(word) in text for word in words):
-                found.append(row)
-        return found
+                entities.append(row)
+        return entities
 
     def find(self, ontology: Ontology, domain: str, name: str) -> Entity | None:
         """The entity of a domain that the slot of the kind `offer` calls so."""
@@ -252,8 +252,8 @@ def complete_ontology(ontology: Ontology, entities: Entities) -> Ontology:
     complete = msgspec.structs.replace(ontology, domains=domains)
     for domain in domains.values():
         for key, slot in domain.slots.items():
-            found = [complete.find_slot(source) for source in slot.sources]
-            taken = [value for one in found if one is not None for value in one.values]
+            sources = [complete.find_slot(source) for source in slot.sources]
+            taken = [value for one in sources if one is not None for value in one.values]
             values = tuple(dict.fromkeys((*slot.values, *taken)))
             if slot.kind == "book" and values != slot.values:
                 domain.slots[key] = msgspec.structs.replace(slot, values=values)

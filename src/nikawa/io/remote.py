@@ -288,12 +288,12 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
     @property
     def parents(self) -> tuple[RemotePath, ...]:
         """The folders above, the nearest first."""
-        found: list[RemotePath] = []
+        folders: list[RemotePath] = []
         here = self
         while (above := here.parent) != here:
-            found.append(above)
+            folders.append(above)
             here = above
-        return tuple(found)
+        return tuple(folders)
 
     def with_name(self, name: str) -> RemotePath:
         """The path of another file in the same folder."""
@@ -507,10 +507,10 @@ class RemotePath(type(Path())):  # type: ignore[misc]  # the class of paths of t
     chmod = symlink_to = hardlink_to = _refuse_change
 
 
-def _cut_names(found: Iterable[Any], place: str, folder: RemotePath) -> list[str]:
+def _cut_names(names: Iterable[Any], place: str, folder: RemotePath) -> list[str]:
     """The names below a place, sorted. Raises if one has an empty part, which a path cannot name."""
     start = place.strip("/")
-    tails = [str(name).strip("/").removeprefix(start) for name in found]
+    tails = [str(name).strip("/").removeprefix(start) for name in names]
     for tail in tails:
         if "//" in tail:
             what = f"holds an object whose name has an empty part: {tail[1:]!r}"

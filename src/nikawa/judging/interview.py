@@ -457,8 +457,8 @@ class Interview:
         faults = [problem for problem in problems if not problem.warning]
         if not faults:
             return Reading(self.turn_back(answer))
-        said = "\n".join(dict.fromkeys(self._describe(problem) for problem in faults))
-        return Reading(None, f"broke a rule: {' '.join(said.split())}", said)
+        correction_text = "\n".join(dict.fromkeys(self._describe(problem) for problem in faults))
+        return Reading(None, f"broke a rule: {' '.join(correction_text.split())}", correction_text)
 
     def _read_field(self, one: Field, value: Any) -> dict[str, Any]:
         if isinstance(one, ClosedField | TreeField | StatesField):
@@ -474,8 +474,8 @@ class Interview:
         if one.is_quote:
             return {one.question: self._mark(value)}
         if PLACE in self._sample and isinstance(value, str):
-            found: dict[str, Any] = self._find_place({one.question: value}, one.question)
-            return found
+            placed: dict[str, Any] = self._find_place({one.question: value}, one.question)
+            return placed
         return {one.question: value}
 
     def _mark(self, value: Any) -> Any:
@@ -511,11 +511,11 @@ class Interview:
 
     def correct(self, messages: Messages, text: str, reading: Reading) -> Messages:
         """The conversation after a reply that was not accepted."""
-        told = f"{self._own['again']}\n{reading.correction}\n{self._own['once_more']}"
+        request = f"{self._own['again']}\n{reading.correction}\n{self._own['once_more']}"
         return [
             *messages,
             {"role": "assistant", "content": text or BLANK},
-            {"role": "user", "content": told},
+            {"role": "user", "content": request},
         ]
 
 

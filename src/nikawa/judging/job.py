@@ -179,8 +179,8 @@ def judge(tasks: str, model: str, out: Path, options: JudgeOptions | None = None
             for copy in copies
             for example in shuffle_items(task.examples, copy)
         ]
-        asked = [one for one in interviews if one.example.id not in personal]
-        outcomes = dict(zip(map(id, asked), machine.hold(asked, options.tries), strict=True))
+        sent = [one for one in interviews if one.example.id not in personal]
+        outcomes = dict(zip(map(id, sent), machine.hold(sent, options.tries), strict=True))
         for one in interviews:
             if one.example.id in personal:
                 kinds = ", ".join(personal[one.example.id])

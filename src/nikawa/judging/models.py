@@ -155,17 +155,17 @@ class ChatMachine:
                 return outcome
             used = (reply.tokens_in + reply.max_tokens_in, reply.tokens_out + reply.max_tokens_out)
             outcome.cost += settings.cost_of(*used)
-            said = reply.text
+            text = reply.text
             if reply.refusal or reply.finish == "content_filter":
                 outcome.tries.append(
-                    Try(reply=said or reply.refusal, tokens_in=used[0], tokens_out=used[1])
+                    Try(reply=text or reply.refusal, tokens_in=used[0], tokens_out=used[1])
                 )
                 outcome.why = f"refusal: {quote(reply.refusal or 'content filter')}"
                 return outcome
-            reading = _read(interview, said, was_cut=reply.finish == "length")
-            if _note(outcome, reading, said, *used):
+            reading = _read(interview, text, was_cut=reply.finish == "length")
+            if _note(outcome, reading, text, *used):
                 return outcome
-            messages = interview.correct(messages, said, reading)
+            messages = interview.correct(messages, text, reading)
         return outcome
 
 
@@ -199,7 +199,7 @@ class LocalMachine:
         messages = [interview.messages for interview in interviews]
         waiting = list(range(len(interviews)))
         for _ in range(tries):
-            asked = [
+            requests = [
                 ReplyRequest(
                     messages[place],
                     interviews[place].schema,
@@ -209,7 +209,7 @@ class LocalMachine:
                 )
                 for place in waiting
             ]
-            records = self.replier.reply(asked) if asked else []
+            records = self.replier.reply(requests) if requests else []
             again = []
             for place, record in zip(waiting, records, strict=True):
                 interview, outcome = interviews[place], outcomes[place]

@@ -185,7 +185,7 @@ def measure_copies(
     if len(own) < 2:
         return
     measured = {name: measure_position_bias(question, own[name], seed) for name in sorted(own)}
-    found = {name: bias for name, bias in measured.items() if bias is not None}
-    corrected = correct_holm([bias.p if bias.p is not None else 1.0 for bias in found.values()])
-    for (name, bias), p in zip(found.items(), corrected, strict=True):
+    biases = {name: bias for name, bias in measured.items() if bias is not None}
+    corrected = correct_holm([bias.p if bias.p is not None else 1.0 for bias in biases.values()])
+    for (name, bias), p in zip(biases.items(), corrected, strict=True):
         yield replace(bias, worker=name, p=float(p))

@@ -54,14 +54,14 @@ def open_task(
         return _open_project_task(Path(spec), form, language, settings)
     new = NewProject(form=form, language=language, options=dict(settings or {}))
     new, rows = complete_settings(new, spec, read_sources(spec, data))
-    found = find_form(new.form)
-    options = found.parse_options(found.initial_options(new.options))
-    texts = {**GUIDELINES, **found.guidelines(options)}
+    chosen_form = find_form(new.form)
+    options = chosen_form.parse_options(chosen_form.initial_options(new.options))
+    texts = {**GUIDELINES, **chosen_form.guidelines(options)}
     guideline = texts.get(new.language, texts["en"])
     if new.guideline:
         guideline = format_guideline(new.language, new.guideline)
     examples = tuple(_strip(row) for row in rows)
-    return _check(JudgingTask(spec, found, options, new.language, guideline, examples))
+    return _check(JudgingTask(spec, chosen_form, options, new.language, guideline, examples))
 
 
 def _open_project_task(

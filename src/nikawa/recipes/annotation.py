@@ -415,7 +415,7 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
     Raises:
         BadInput: an answer does not fit, is given twice, or is by a worker who may not give it.
     """
-    asked = Question(
+    configured = Question(
         question,
         getattr(store.config, question.workers),
         getattr(store.config, question.texts, 1),
@@ -435,7 +435,7 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
     others = [store.digest_of(name) for name in question.apart]
     way = store.config.decisions
     more = [way] if way and files else []
-    key = store.key(question, asked.workers, asked.texts, source, *others, *more)
+    key = store.key(question, configured.workers, configured.texts, source, *others, *more)
     assert key is not None
     done = store.done(question)
     has_sheet = (store.out / PEOPLE / question.name / SHEET).is_file()
@@ -443,19 +443,19 @@ def collect_answers(store: Store, question: Ask, simulate: int | None) -> Done |
         return done
     items = {example.id: example for name in question.reads for example in store.examples(name)}
     barred = barred_workers(store, question, items)
-    answers = Answers(items, asked.workers, enough=question.enough, barred=barred)
-    write_sheet(store, asked, list(items.values()))
+    answers = Answers(items, configured.workers, enough=question.enough, barred=barred)
+    write_sheet(store, configured, list(items.values()))
     if done is not None and done.key == key:
         return done
     if simulate is not None and not files:
-        simulate_answers(store, asked, answers, simulate)
+        simulate_answers(store, configured, answers, simulate)
     else:
         for path in files:
-            read_answer_file(path, asked, answers, way)
+            read_answer_file(path, configured, answers, way)
         if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
-            return wait_for_answers(store, asked, answers, lacking, files)
+            return wait_for_answers(store, configured, answers, lacking, files)
         (store.out / PEOPLE / question.name / MISSING).unlink(missing_ok=True)
-    return write_answers(store, asked, answers, key)
+    return write_answers(store, configured, answers, key)
 
 
 def barred_workers(
@@ -535,9 +535,9 @@ def wait_for_answers(
     )
 
 
-def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> Done:
+def write_answers(store: Store, configured: Question, answers: Answers, key: str) -> Done:
     """Write the judgements into the folder of their stage, with the agreement of the workers."""
-    question = asked.ask
+    question = configured.ask
     judged = list(answers.in_order())
     notes = []
     if answers.unknown:
@@ -550,7 +550,9 @@ def write_answers(store: Store, asked: Question, answers: Answers, key: str) -> 
     if answers.machines:
         notes.append(f"{len(answers.machines):,} answers of models or simulations were not counted")
     if answers.over:
-        notes.append(f"{answers.over:,} answers beyond {asked.workers} per item were not counted")
+        notes.append(
+            f"{answers.over:,} answers beyond {configured.workers} per item were not counted"
+        )
     if answers.passed_reports:
         words = list_names([f"{word} x{n}" for word, n in sorted(answers.passed_reports.items())])
         takes = list_names(question.reports) if question.reports else "none"

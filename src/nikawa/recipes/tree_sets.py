@@ -231,7 +231,7 @@ def propose_trees(language: Language) -> Callable[[Inputs, Any], Outcomes]:
 def make_chain(words: Words, labels: Sequence[str], config: Any) -> dict[str, Any]:
     """Each word on the next one, with the relation that its tags make likely."""
     heads = [*range(2, len(words) + 1), 0]
-    found = [
+    relations = [
         next(
             (one for one in likely_relations(word, LIKELY, labels) if one != config.root_label),
             labels[-1],
@@ -239,8 +239,8 @@ def make_chain(words: Words, labels: Sequence[str], config: Any) -> dict[str, An
         for word in words
     ]
     if config.root_label:
-        found[-1] = config.root_label
-    return {"heads": heads, "labels": found}
+        relations[-1] = config.root_label
+    return {"heads": heads, "labels": relations}
 
 
 def parse_with(
@@ -282,7 +282,7 @@ def parse_with(
 def ask_for_trees(language: Language) -> tuple[Ask, Ask]:
     """The question to workers, and the one to who decides where they differ."""
     settings = {"head_final": "head_final", "root_label": "root_label"}
-    asked = Ask(
+    trees = Ask(
         "trees",
         "the head and the relation of each word",
         ("proposed",),
@@ -317,7 +317,7 @@ def ask_for_trees(language: Language) -> tuple[Ask, Ask]:
         apart=("trees",),
         simulate=simulate_decision,
     )
-    return asked, decided
+    return trees, decided
 
 
 def show_sentence(sentence: Example) -> dict[str, Any]:
@@ -446,7 +446,7 @@ def split_sentences(inputs: Inputs, config: Any) -> Outcomes:
 
 def tree_stages(language: Language) -> tuple[Stage | Ask, ...]:
     """The stages of a recipe for trees."""
-    asked, decided = ask_for_trees(language)
+    trees, decided = ask_for_trees(language)
     return (
         Stage(
             "taken",
@@ -476,7 +476,7 @@ def tree_stages(language: Language) -> tuple[Stage | Ask, ...]:
             ("chosen", "parser"),
             ("preparse", "root_label"),
         ),
-        asked,
+        trees,
         Stage(
             "compared",
             "sentences whose trees are equal, and those to be decided; a reported sentence is dropped",

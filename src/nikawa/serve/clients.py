@@ -175,12 +175,12 @@ class ClientCheck:
 
     async def _pass_forwarded(self, scope: Scope, peer: str, receive: Receive, send: Send) -> None:
         """Pass on a request that a trusted proxy brings, as one of the client it speaks for."""
-        found = [
+        forwarded = [
             value.decode("latin-1")
             for name, value in scope["headers"]
             if name == b"x-forwarded-for"
         ]
-        client = forwarded_client(found, peer, self._trusted)
+        client = forwarded_client(forwarded, peer, self._trusted)
         schemes = [value for name, value in scope["headers"] if name == b"x-forwarded-proto"]
         scheme = schemes[-1].rpartition(b",")[2].strip().lower() if schemes else b""
         scope = {**scope, "client": (client, 0)}

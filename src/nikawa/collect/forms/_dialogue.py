@@ -249,10 +249,12 @@ def _find_unsaid(
 ) -> list[Problem]:
     """A warning for each value that is new in a state and that is in no turn yet."""
     before = state_values(turns[place - 2].state or ()) if place > 1 else {}
-    said = fold_text("\n".join(turn.text for turn in turns[: place + 1]))
+    text_so_far = fold_text("\n".join(turn.text for turn in turns[: place + 1]))
     new = [value for slot, value in values.items() if before.get(slot) != value]
     unsaid = [
-        value for value in new if value not in (DONTCARE, *YES_NO) and fold_text(value) not in said
+        value
+        for value in new
+        if value not in (DONTCARE, *YES_NO) and fold_text(value) not in text_so_far
     ]
     return [Problem("value_unsaid", {"value": value}, where, warning=True) for value in unsaid[:1]]
 
@@ -280,13 +282,13 @@ def find_open_asks(turns: Sequence[Turn], example: Example, options: Options) ->
     """A warning for each question of the goal to which no turn of the agent has the answer that the table gives."""
     _, asks = goal_of(example)
     values = last_values(turns)
-    said = fold_text("\n".join(turn.text for turn in turns if turn.role == SYSTEM))
+    agent_text = fold_text("\n".join(turn.text for turn in turns if turn.role == SYSTEM))
     problems = []
     for ask in asks:
         domain, _, name = ask.slot.partition("-")
         rows = options.entities.search(options.ontology, domain, values)
         answers = [fold_text(row[name]) for row in rows if row.get(name)]
-        if answers and not any(answer in said for answer in answers):
+        if answers and not any(answer in agent_text for answer in answers):
             shown = {"slot": show_slot(ask.slot)}
             problems.append(Problem("ask_open", shown, GOAL, warning=True))
     return problems

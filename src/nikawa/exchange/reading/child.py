@@ -113,10 +113,10 @@ def apply_definition(
 
 def read_result(data: bytes, kind: type[T], path: Path) -> T:
     """A result, or the error that it stands for."""
-    found = msgspec.json.decode(data, type=dict[str, Any])
-    if "fault" not in found or "what" not in (found["fault"] or {}):
-        return msgspec.convert(found, kind)
-    fault = msgspec.convert(found["fault"], Fault)
+    result = msgspec.json.decode(data, type=dict[str, Any])
+    if "fault" not in result or "what" not in (result["fault"] or {}):
+        return msgspec.convert(result, kind)
+    fault = msgspec.convert(result["fault"], Fault)
     if fault.cure.startswith(EXTRA):
         raise missing_extra(fault.what.removesuffix(" is not installed"), fault.cure[len(EXTRA) :])
     raise BadInput(fault.what, file=fault.file or path, line=fault.line, cure=fault.cure)
@@ -165,8 +165,8 @@ def do_job(job: Job) -> None:
                 for part in apply(job, job.definition):
                     stream.write(msgspec.json.encode(part) + b"\n")
     except ReadFault as fault:
-        found = Fault(fault.what, fault.cure, fault.file, fault.line)
-        path.write_bytes(msgspec.json.encode({"fault": found}) + b"\n")
+        report = Fault(fault.what, fault.cure, fault.file, fault.line)
+        path.write_bytes(msgspec.json.encode({"fault": report}) + b"\n")
 
 
 def limit_process(seconds: int, memory: int) -> None:

@@ -86,17 +86,17 @@ class InspectTask:
         self.unread: list[Unread] = []
         self.node = self.choose(tree, task)
         try:
-            found = self.evaluator.call_function(Function(self.node, {}), (), {}, self.node)
+            returned = self.evaluator.call_function(Function(self.node, {}), (), {}, self.node)
         except Computed as computed:
             raise self.explain(computed, "the task") from None
         except RecursionError:
             raise ReadFault("is nested too deeply", "simplify it", file) from None
-        if not isinstance(found, Call) or found.name != "Task":
+        if not isinstance(returned, Call) or returned.name != "Task":
             what = f"the function {self.node.name} does not return a Task that can be read"
             raise ReadFault(what, "", file, self.node.lineno)
-        self.settings = dict(found.kwargs)
-        if found.args:
-            self.settings.setdefault("dataset", found.args[0])
+        self.settings = dict(returned.kwargs)
+        if returned.args:
+            self.settings.setdefault("dataset", returned.args[0])
         self.dataset = self.read_dataset()
         self.fields = self.read_fields()
 
@@ -317,15 +317,15 @@ class InspectTask:
     def read_sample(self, sample: Call) -> dict[str, Any]:
         """The fields of a sample; an id or metadata that are computed are left out."""
         given = {**dict(zip(SAMPLE_FIELDS, sample.args, strict=False)), **sample.kwargs}
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in given.items():
             if isinstance(value, Unknown) and name not in ("id", *IGNORED_SAMPLE_FIELDS):
                 raise value.computed
             if name in ("input", "target", "choices") and holds_code(value):
                 raise Computed(sample.node)
             if name == "metadata" or (name in SAMPLE_FIELDS and not holds_code(value)):
-                found[name] = drop_code(value) if name == "metadata" else value
-        return found
+                fields[name] = drop_code(value) if name == "metadata" else value
+        return fields
 
     def make_sample(self, row: dict[str, Any]) -> dict[str, Any]:
         """The fields of the sample of a row; raises `ReadFault`."""

@@ -236,15 +236,15 @@ def find_tables(definition: Definition, source: Source, data: Path | None) -> li
                 folder = Path(source.hub)
                 bases = {task.parent, Path()}
                 if any((base / folder).is_dir() for base in bases):
-                    found = find_near(source.hub, task, cure=CURE)
-                    return choose_tables(open_tables(found), source, found, is_only=False)
+                    place = find_near(source.hub, task, cure=CURE)
+                    return choose_tables(open_tables(place), source, place, is_only=False)
             raise refuse_hub(definition, source)
         if source.files:
             paths = [path for name in source.files for path in expand(name, task)]
             return [open_source(path, source) for path in paths]
         if source.folder:
-            found = find_near(source.folder, task, cure=CURE)
-            return choose_tables(open_tables(found), source, found, is_only=False)
+            place = find_near(source.folder, task, cure=CURE)
+            return choose_tables(open_tables(place), source, place, is_only=False)
     except ReadFault as fault:
         raise BadInput(f"its data {fault.what}", file=task, cure=fault.cure) from None
     raise BadInput("does not say where its data is", file=task, cure="pass it: --data FILE")
@@ -273,12 +273,12 @@ def expand(name: str, task: Path) -> list[Path]:
     folder, last = Path(name).parent, Path(name).name
     if "*" not in last:
         return [find_near(name, task, cure=CURE)]
-    found = sorted(
+    files = sorted(
         path for path in find_near(str(folder), task, cure=CURE).glob(last) if path.is_file()
     )
-    if not found:
+    if not files:
         raise ReadFault(f"{name!r} matches no file", CURE)
-    return found
+    return files
 
 
 def choose_tables(

@@ -161,23 +161,23 @@ class Evaluator:
         if method is None:
             raise Computed(node)
         try:
-            found = method(node, names)
+            result = method(node, names)
         except (Computed, ReadFault):
             raise
         except KeyError as problem:
             raise Computed(node, f"has no {problem}") from None
         except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
             raise Computed(node, str(problem)) from None
-        if isinstance(found, str | list | tuple) and len(found) > MAX_TEXT:
+        if isinstance(result, str | list | tuple) and len(result) > MAX_TEXT:
             raise ReadFault("computes a text or list that is too long", "simplify the code")
-        return found
+        return result
 
     def needed(self, node: ast.expr, names: dict[str, Any]) -> Any:
         """A value that must be known."""
-        found = self.value(node, names)
-        if isinstance(found, Unknown):
-            raise found.computed
-        return found
+        value = self.value(node, names)
+        if isinstance(value, Unknown):
+            raise value.computed
+        return value
 
     def read_constant(self, node: ast.Constant, names: dict[str, Any]) -> Any:
         """A constant."""
@@ -306,12 +306,12 @@ class Evaluator:
 
     def iterate(self, node: ast.expr, names: dict[str, Any]) -> list[Any]:
         """The items of a list."""
-        found = self.needed(node, names)
-        if isinstance(found, dict):
-            return list(found)
-        if not isinstance(found, list | str):
+        items = self.needed(node, names)
+        if isinstance(items, dict):
+            return list(items)
+        if not isinstance(items, list | str):
             raise Computed(node)
-        return list(found)
+        return list(items)
 
     def read_lambda(self, node: ast.Lambda, names: dict[str, Any]) -> Function:
         """A function without a name."""
@@ -345,8 +345,8 @@ class Evaluator:
                     raise part.computed
                 if isinstance(part, Call):
                     raise Computed(node)
-            found = FUNCTIONS[function.id](*args, **kwargs)
-            return list(found) if isinstance(found, tuple) else to_plain(found)
+            result = FUNCTIONS[function.id](*args, **kwargs)
+            return list(result) if isinstance(result, tuple) else to_plain(result)
         return Call(function.id, args, kwargs, node)
 
     def call_method(self, node: ast.Call, function: ast.Attribute, names: dict[str, Any]) -> Any:

@@ -223,11 +223,11 @@ class Generator:
         self,
         logits: Any,
         constraints: Sequence[Constraint | None],
-        asked: Sequence[tuple[Request, int] | None],
+        draws: Sequence[tuple[Request, int] | None],
     ) -> list[int]:
         """The likeliest token of each row that its constraint allows, or one drawn at the temperature of its request.
 
-        `asked` has the request of each row and the number of tokens of its answer. A draw adds Gumbel noise to
+        `draws` has the request of each row and the number of tokens of its answer. A draw adds Gumbel noise to
         the logits: it depends on the seed of the request and the number of the token, on nothing else.
         """
         if self.constrainer is not None:
@@ -236,7 +236,7 @@ class Generator:
                 if constraint is not None:
                     constraint.fill(mask, row)
             self.constrainer.apply(logits, mask)
-        for row, drawn in enumerate(asked):
+        for row, drawn in enumerate(draws):
             if drawn is not None and drawn[0].temperature > 0:
                 logits[row] = add_noise(logits[row], drawn[0], drawn[1])
         chosen: list[int] = logits.argmax(-1).tolist()
@@ -362,12 +362,12 @@ class _Batch:
         import torch
 
         generator = self.generator
-        asked = [
+        draws = [
             None if place is None else (self.requests[place], len(self.answers[slot].tokens))
             for slot in slots
             for place in (self.places[slot],)
         ]
-        tokens = generator._choose(logits, [self.constraints[slot] for slot in slots], asked)
+        tokens = generator._choose(logits, [self.constraints[slot] for slot in slots], draws)
         for slot, token in zip(slots, tokens, strict=True):
             place = self.places[slot]
             if place is None:

@@ -104,14 +104,14 @@ class Replier:
         from nikawa.models.lm.tokens import make_query
 
         checkpoint, engine = self.model.open()
-        asked = [
+        generator_requests = [
             Request(rows[place], 0, one.max_tokens, one.temperature, one.seed)
             for place in places
             for one in (requests[place],)
         ]
         finder = StopFinder(checkpoint.tokenizer, checkpoint.end_tokens, self.model.settings.stop)
         constrainer = self._make_constrainer([requests[place].schema for place in places])
-        row = asked[0].tokens
+        row = generator_requests[0].tokens
         engine.prepare(make_query(row[:-1], [row], ()))
         done, total = len(keys) - len(places), len(keys)
 
@@ -130,7 +130,7 @@ class Replier:
             )
             self.setup.progress(f"asking {self.model.name}", done, total)
 
-        Generator(engine, finder, constrainer).generate(asked, on_done)
+        Generator(engine, finder, constrainer).generate(generator_requests, on_done)
 
     def _make_constrainer(self, schemas: Sequence[dict[str, Any]]) -> Any:
         setting = self.model.settings.constrained

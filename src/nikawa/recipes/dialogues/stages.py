@@ -279,13 +279,15 @@ def decide_states(inputs: Inputs, config: Any) -> Outcomes:
     for dialogue in dialogues:
         place = places[dialogue.id]
         answers = [DIALOGUE_STATES.read(row.answer) for row in judged if row.example == dialogue.id]
-        said = DIALOGUE_STATES.format_votes([one for one in answers if isinstance(one, States)])
+        shown_votes = DIALOGUE_STATES.format_votes(
+            [one for one in answers if isinstance(one, States)]
+        )
         if verdicts.state[place] != ACCEPTED:
-            yield Dropped(dialogue, "no majority for a slot", said)
+            yield Dropped(dialogue, "no majority for a slot", shown_votes)
             continue
         made = replace(dialogue, gold={"states": values[place]})
         met = book.explain(dialogue.id) if place in verdicts.decided else "majority slot by slot"
-        yield Kept(made, f"{met}: {said}")
+        yield Kept(made, f"{met}: {shown_votes}")
 
 
 def split_dialogues(inputs: Inputs, config: Any) -> Outcomes:
@@ -415,8 +417,8 @@ def _write_turns(goal: Example, words: Mapping[str, str]) -> Iterator[dict[str, 
         ]
         for row in rows:
             state[row["slot"]] = row.get("value") or state.get(row.get("same", ""), "")
-        said = " ".join(sentences[row["sentence"]] for row in rows) or words["hello"]
-        yield say("user", said)
+        request = " ".join(sentences[row["sentence"]] for row in rows) or words["hello"]
+        yield say("user", request)
         name = plan.get(domain, "")
         yield say("sys", words["offer"].replace("{name}", name) if name else words["done"])
         if name:
@@ -541,6 +543,6 @@ def names_of_offers(ontology: Ontology) -> dict[str, str]:
     return {
         domain: f"{domain}-{slot}"
         for domain, one in ontology.domains.items()
-        for slot, found in one.slots.items()
-        if found.kind == "offer"
+        for slot, about in one.slots.items()
+        if about.kind == "offer"
     }

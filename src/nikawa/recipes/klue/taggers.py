@@ -154,8 +154,10 @@ def learned_tagger(path: Path, types: Sequence[str]) -> Tagger:
         crf = model("crf")
         assert isinstance(crf, Trainable)
         crf.fit(task, examples)
-        asked = [Example(id=str(place), inputs={"text": text}) for place, text in enumerate(texts)]
-        return [list(prediction.answer or ()) for prediction in crf.predict(task, asked)]
+        untagged = [
+            Example(id=str(place), inputs={"text": text}) for place, text in enumerate(texts)
+        ]
+        return [list(prediction.answer or ()) for prediction in crf.predict(task, untagged)]
 
     return find
 
@@ -174,8 +176,8 @@ def program_tagger(path: Path, types: Sequence[str]) -> Tagger:
             )
             raise BadInput(f"cannot run ({problem.strerror})", file=path, cure=cure) from None
         if done.returncode:
-            said = ["nothing", *done.stderr.decode(errors="replace").strip().splitlines()]
-            what = f"exited with status {done.returncode}: {said[-1]}"
+            error_lines = ["nothing", *done.stderr.decode(errors="replace").strip().splitlines()]
+            what = f"exited with status {done.returncode}: {error_lines[-1]}"
             raise BadInput(what, file=path, cure="run it on one line by hand")
         lines = done.stdout.decode("utf-8", errors="replace").splitlines()
         if len(lines) != len(texts):
