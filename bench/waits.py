@@ -47,9 +47,11 @@ NOT_PREPARED = -1
 """The status of a job whose files could not be written."""
 LEARNS = re.compile(
     r"nikawa (run (?!list|models|remove)|pretrain|demo|board demo|split .*least-artifact|probe memory)"
-    r"|studies|baseline-sweep"
+    r"|studies|baseline-sweep|judge .*lm:"
 )
 """Commands that learn or run models."""
+LEARNS_IN_CODE = re.compile(r"\bpretrain\(|from_pretrained|[\"'](lm|encoder):")
+"""The same in a block of Python."""
 SKIPPED = {
     "installs or sets up the environment": r"^(make|pip|source|python3 -m venv|export|docker|sudo|git|sbatch|aws|hf|pg_)\b",
     "needs a network": r"data fetch|https://|s3://|encoder:(tohoku-nlp|nlp-waseda|FacebookAI|bert-|NAME)|bertscore:",
@@ -92,6 +94,16 @@ class Job:
     def is_judged(self) -> bool:
         """Whether its status may be 1, as of a check that finds something; a script has to end well."""
         return self.line.startswith("nikawa ") or " nikawa " in self.line
+
+    @property
+    def runs_models(self) -> bool:
+        """Whether it learns or runs models, which takes the time that models take."""
+        return bool(LEARNS.search(self.line) or LEARNS_IN_CODE.search(self.code))
+
+    @property
+    def code(self) -> str:
+        """The block of Python that the line runs, or nothing."""
+        return "".join(text for name, text, _ in self.files if self.line == f"python {name}")
 
     @property
     def verb(self) -> str:
@@ -270,22 +282,21 @@ def explain_skip(job: Job) -> str:
         files = shared().glob(f"klue/klue_benchmark/{found[1]}-*/*dev*") if found else ()
         return "needs data that is not here" if found and not list(files) else ""
     named = f"{job.folder}: {job.line}"
-    code = "".join(text for name, text, _ in job.files if job.line == f"python {name}")
-    if "fetch(" in code:
+    if "fetch(" in job.code:
         return "needs a network"
     for reason, pattern in SKIPPED.items():
         if re.search(pattern, named) or re.search(pattern, job.line):
             return reason
-    if not shared().is_dir() and needs_published(job, code):
+    if not shared().is_dir() and needs_published(job):
         return "needs the published data"
     return ""
 
 
-def needs_published(job: Job, code: str) -> bool:
+def needs_published(job: Job) -> bool:
     """Whether a command reads published data; a recipe or an item of a lineage may have the same name."""
     line = re.sub(r"(build|lineage) \S+", "", job.line)
     calls = rf"(load(_task)?|read_judgements|shift|agree|check)\(\s*[\"']{PUBLISHED}"
-    return bool(re.search(rf"reproduce |(?<![\w-]){PUBLISHED}", line) or re.search(calls, code))
+    return bool(re.search(rf"reproduce |(?<![\w-]){PUBLISHED}", line) or re.search(calls, job.code))
 
 
 def run_job(job: Job, tree: Path, folder: Path, log: Path) -> Cost:
@@ -461,7 +472,7 @@ def print_slowest(rows: list[Row], slowest: int, starts: dict[str, float]) -> No
     print(f"|---|{'---|' if against else ''}---|---|---|{'---|' if against else ''}")
     for row in sort_rows(rows)[:slowest]:
         name = row.job.name if row.job.part == "everyday" else f"`{row.job.name}`"
-        mark = " (models)" if LEARNS.search(row.job.line) else ""
+        mark = " (models)" if row.job.runs_models else ""
         cells = [f"{name}{mark}".replace("|", "\\|")]
         if against:
             cells.append(_tell_seconds(row.former) if row.former else "")

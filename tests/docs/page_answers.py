@@ -108,7 +108,10 @@ def write_entities(folder: Path) -> None:
 
 def write_stress(folder: Path) -> None:
     """Answers to the test of JSICK and to its stress sets."""
-    for kind, tops in (("nli", ("test", "answers")), ("sts", ("test-scores", "answer-scores"))):
+    for kind, tops in (
+        ("nli", ("test", "jsick-answers")),
+        ("sts", ("test-scores", "jsick-scores")),
+    ):
         write_answers(folder / f"{tops[0]}.jsonl", f"jsick-{kind}", "test")
         for name in load("jsick-stress", data=published()).splits:
             write_answers(folder / tops[1] / f"{name}.jsonl", f"jsick-stress-{kind}", name)

@@ -185,3 +185,25 @@ def test_another_language_is_refused_before_any_work(tmp_path: Path, invented: I
     with pytest.raises(BadInput, match=r"does not look like Japanese: only 0% .*--language ko"):
         run(path, tmp_path / "out")
     assert run(path, tmp_path / "out", any_language=True).train.lines
+
+
+@pytest.mark.parametrize(
+    ("line", "times"), [(SECRET, 2), ("何も漏れていない行がここに一つあります。", 1)]
+)
+def test_benchmarks_are_read_again_only_for_what_was_met(
+    tmp_path: Path, line: str, times: int
+) -> None:
+    reads: list[int] = []
+
+    def count_reads() -> list[BenchmarkText]:
+        reads.append(1)
+        return secrets()
+
+    path = tmp_path / "corpus.txt"
+    path.write_text(f"{line}\n\n猫のいない家にも、春はやって来るのだった。\n", "utf-8")
+    report = run(path, tmp_path / "out", texts=count_reads, share=0.0)
+    assert len(reads) == times
+    assert [(overlap.benchmark, overlap.texts) for overlap in report.benchmarks] == [
+        ("cats", 1),
+        ("dogs", 1),
+    ]

@@ -350,14 +350,15 @@ class _Output:
     ) -> CorpusReport:
         """The counts of the whole preparation, once all is written.
 
-        The benchmarks' texts are read again.
+        The benchmarks' texts are read again if any of them was met.
         """
         import numpy as np
 
         examples: dict[str, list[str]] = {}
         if index.benchmarks:
             hashes = np.unique(np.concatenate(self._hashes))
-            examples = find_examples(self.options.texts(), hashes)
+            if len(hashes):
+                examples = find_examples(self.options.texts(), hashes)
         overlaps = []
         for bit, name in enumerate(index.benchmarks):
             ids = examples.get(name, [])
