@@ -827,9 +827,9 @@ def recheck(
             how=None if columns is None else JudgementOptions(mapping=dict(columns)),
         )
         path = None if out is None else Path(out)
-        found = recheck(files.judgements(judgements), data, chosen, out=path, overwrite=overwrite)
-        title = found.judgements if isinstance(judgements, str | Path) else "in memory"
-        return replace(found, judgements=title)
+        report = recheck(files.judgements(judgements), data, chosen, out=path, overwrite=overwrite)
+        title = report.judgements if isinstance(judgements, str | Path) else "in memory"
+        return replace(report, judgements=title)
 
 
 def choose_target(

@@ -73,11 +73,11 @@ class SpawnedHelper(Helper):
     def _start(self) -> socket.socket:
         try:
             self._requests.sendall(b"+")
-            said, descriptors, _, _ = socket.recv_fds(self._requests, MAX_REASON_BYTES, 1)
+            reply, descriptors, _, _ = socket.recv_fds(self._requests, MAX_REASON_BYTES, 1)
         except OSError as problem:
             raise HelperGone(f"cannot be started: {problem}") from problem
         if not descriptors:
-            reason = said.decode("utf-8", "replace") or "the process that starts it has ended"
+            reason = reply.decode("utf-8", "replace") or "the process that starts it has ended"
             raise HelperGone(f"cannot be started: {reason}")
         return socket.socket(fileno=descriptors[0])
 

@@ -371,11 +371,11 @@ class SubmitterRoutes:
         for name, find in ((ACCOUNT_COOKIE, find_submitter), (SESSION_COOKIE, find_person)):
             cookie = request.cookies.get(name, "")
             try:
-                found = await self.site.read(cast(Any, find), cookie, now)
-                require_csrf(sent, found.csrf)
+                user = await self.site.read(cast(Any, find), cookie, now)
+                require_csrf(sent, user.csrf)
             except Refused:
                 continue
-            who = SESSION_PREFIX + found.account.id if isinstance(found, Submitter) else found.name
+            who = SESSION_PREFIX + user.account.id if isinstance(user, Submitter) else user.name
             await self.site.write(end_session, cookie, who, now)
             response.delete_cookie(name, path="/")
         return response

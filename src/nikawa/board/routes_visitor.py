@@ -156,8 +156,8 @@ class VisitorRoutes:
                 shown = await self.site.compare(a.task, a.split, first, second)
         except (TimeoutError, NikawaError):
             return view_comparison(a, b, None, PENDING)
-        found = next((one for one in shown if one.metric == a.metric), None)
-        return view_comparison(a, b, found, "undefined")
+        shared = next((one for one in shown if one.metric == a.metric), None)
+        return view_comparison(a, b, shared, "undefined")
 
     async def about(self, request: Request) -> Response:
         """What the board is about."""

@@ -202,9 +202,9 @@ class Site(ServedSite):
             return []
         key = (task, split, first, second)
         if key not in self._comparing:
-            asked = asyncio.ensure_future(self._compare_in_turn(self.queue, *key))
-            self._comparing[key] = asked
-            asked.add_done_callback(lambda done: self._forget(key, done))
+            comparison = asyncio.ensure_future(self._compare_in_turn(self.queue, *key))
+            self._comparing[key] = comparison
+            comparison.add_done_callback(lambda done: self._forget(key, done))
         return await asyncio.shield(self._comparing[key])
 
     async def _compare_in_turn(

@@ -114,8 +114,8 @@ class Duplicates:
 
         slots = (batch.bands & np.uint32(self.slots - 1)).astype(np.int64)
         tags = batch.bands >> np.uint32(self.bits) << np.uint32(self.bits)
-        asked = [keeper.ask("look_up", slots[:, bands]) for bands, keeper in self._columns()]
-        entries = np.concatenate([wait() for wait in asked], axis=1)
+        lookups = [keeper.ask("look_up", slots[:, bands]) for bands, keeper in self._columns()]
+        entries = np.concatenate([wait() for wait in lookups], axis=1)
         places = (entries ^ tags).astype(np.int64) - 1
         is_place = (entries > 0) & (places >= 0) & (places < self.size)
         alike = self._find_alike(places, is_place, batch.values)

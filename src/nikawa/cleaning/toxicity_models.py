@@ -126,16 +126,16 @@ class ModelScorer:
             for text in dict.fromkeys(texts):
                 if kinds := find_personal_data([text], self.language):
                     held[text] = f"personal data: {', '.join(kinds)}; {NOT_SENT}"
-        asked = [text for text in dict.fromkeys(texts) if text not in held]
+        sent = [text for text in dict.fromkeys(texts) if text not in held]
         examples = [
             Example(id=f"sentence {number}", inputs={"text": text})
-            for number, text in enumerate(asked, start=1)
+            for number, text in enumerate(sent, start=1)
         ]
         with private_files():
             answers = self.model.predict(self.task, examples) if examples else []
         self.reasons |= held
         scores = dict.fromkeys(held, math.inf)
-        for text, answer in zip(asked, answers, strict=True):
+        for text, answer in zip(sent, answers, strict=True):
             scores[text] = self._score(answer)
             if math.isinf(scores[text]):
                 self.reasons[text] = f"no answer: {answer.why or 'no scores'}"

@@ -119,8 +119,8 @@ class Screen:
 
     def find_reasons(self, texts: Sequence[str]) -> list[str]:
         """For each sentence why it must go, or nothing."""
-        asked = [text for text in texts if text not in self.decisions]
-        scores = iter(score_texts(asked, self.scorer) if asked else [])
+        undecided = [text for text in texts if text not in self.decisions]
+        scores = iter(score_texts(undecided, self.scorer) if undecided else [])
         reasons = []
         for text in texts:
             if (decision := self.decisions.get(text)) is not None:

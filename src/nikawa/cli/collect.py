@@ -464,8 +464,8 @@ def export(
             "comments": count.comments,
             "remarks": str(count.remarks or ""),
         }
-        told = {name: value for name, value in further.items() if value}
-        print_json({"judgements": count.written, "out": str(out), **told})
+        counted = {name: value for name, value in further.items() if value}
+        print_json({"judgements": count.written, "out": str(out), **counted})
     elif not quiet:
         show_export(count, form, out, pseudonymise)
 

@@ -655,10 +655,10 @@ def import_file(
     )
     if tool is not None:
         with status(f"importing {source}", quiet or json):
-            found = api.import_task(
+            imported = api.import_task(
                 tool, source, out, task=task, data=data, ignore=tuple(ignore or ()), options=options
             )
-        print_result(found, show_task_import, json=json, quiet=quiet)
+        print_result(imported, show_task_import, json=json, quiet=quiet)
         return
     for name, value in (("task", task), ("data", data), ("ignore", ignore)):
         if value:

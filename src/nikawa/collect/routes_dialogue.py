@@ -95,18 +95,18 @@ class DialogueRoutes:
         ends = loop.time() + wait
         worker = await self.site.read(find_worker, token_hash)
         while True:
-            found = await self.site.read(read_talk, token_hash, lease)
-            if isinstance(found, str):
-                return json_response({"stage": "over" if found == "answered" else "lost"})
+            conversation = await self.site.read(read_talk, token_hash, lease)
+            if isinstance(conversation, str):
+                return json_response({"stage": "over" if conversation == "answered" else "lost"})
             now = self.site.clock()
-            if now - found.own.seen > TOUCH_SHARE * options.partner_seconds:
+            if now - conversation.own.seen > TOUCH_SHARE * options.partner_seconds:
                 await self.site.write(touch_seat, self.project, token_hash, lease, now)
-                self.listeners.notify(found.id)
-            state = self._describe(found, worker.language, now)
+                self.listeners.notify(conversation.id)
+            state = self._describe(conversation, worker.language, now)
             left = ends - loop.time()
             if state["mark"] != mark or left <= 0:
                 return json_response(state)
-            await self.listeners.wait(found.id, min(left, LOOK_SECONDS))
+            await self.listeners.wait(conversation.id, min(left, LOOK_SECONDS))
             if self.listeners.is_released or await request.is_disconnected():
                 return json_response(state)
 

@@ -217,8 +217,8 @@ class OwnerRoutes(LoginRoutes):
         names = list(self.site.analyses)
         latest = await asyncio.gather(*map(self._latest, names))
         analyses = {name: one.value for name, one in zip(names, latest, strict=True)}
-        if (found := analyses.get(RECHECK)) is not None:  # its rows have a page of their own
-            analyses[RECHECK] = {name: value for name, value in found.items() if name != "rows"}
+        if (recheck := analyses.get(RECHECK)) is not None:  # its rows have a page of their own
+            analyses[RECHECK] = {name: value for name, value in recheck.items() if name != "rows"}
         analysed = {
             name: {"at": one.at, "working": one.working}
             for name, one in zip(names, latest, strict=True)

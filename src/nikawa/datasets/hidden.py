@@ -280,8 +280,8 @@ def find_hidden(source: ExampleSource, seen: frozenset[Path]) -> set[str]:
             for original, path in find_originals(name, source.place, source.read, seen):
                 theirs = ExampleSource.of_dataset(original, path, source.read)
                 theirs.names |= {name}
-                found = find_hidden(theirs, seen)
-                hidden.update(ref for ref in found if ref.startswith(f"{name}:"))
+                refs = find_hidden(theirs, seen)
+                hidden.update(ref for ref in refs if ref.startswith(f"{name}:"))
     while hidden:
         before = len(hidden)
         for split, example in source.pairs():

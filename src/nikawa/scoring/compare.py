@@ -587,8 +587,10 @@ class TaskComparison:
                 for system in dict.fromkeys(system for pair in pairs for system in pair)
             }
             units = self.units(by_name[names[0]])
-            found = compare_every_pair(systems, pairs, units, rounds=rounds, on_progress=add_rounds)
-            for pair, differences in found.items():
+            by_pair = compare_every_pair(
+                systems, pairs, units, rounds=rounds, on_progress=add_rounds
+            )
+            for pair, differences in by_pair.items():
                 for name, test in zip(names, differences, strict=True):
                     tests[name, *pair] = test
         return [

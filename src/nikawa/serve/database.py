@@ -362,9 +362,9 @@ class PostgresConnection(Connection):
         from psycopg import sql
         from psycopg.types.numeric import Int8Dumper
 
-        said = psycopg.conninfo.conninfo_to_dict(url)
+        given = psycopg.conninfo.conninfo_to_dict(url)
         options = {"connect_timeout": "10", **_KEEPALIVES}
-        options = {name: value for name, value in options.items() if name not in said}
+        options = {name: value for name, value in options.items() if name not in given}
         self._raw = psycopg.connect(url, autocommit=True, prepare_threshold=2, **options)
         # One type for all integers: else each size of number is another prepared statement.
         self._raw.adapters.register_dumper(int, Int8Dumper)

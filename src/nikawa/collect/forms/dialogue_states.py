@@ -54,8 +54,8 @@ def count_users(example: Example) -> int:
 def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
     """A state of the ontology for each turn of the user."""
     states = only_answer(answer, options.question)
-    found = read_states(states, options.ontology, count_users(example))
-    return [Problem(REFUSED)] if found is None else []
+    turns = read_states(states, options.ontology, count_users(example))
+    return [Problem(REFUSED)] if turns is None else []
 
 
 def is_near_gold(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:

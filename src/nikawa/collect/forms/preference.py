@@ -51,8 +51,8 @@ class Preference(FormSettings, frozen=True, kw_only=True):
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """A side or a tie; steps that fit it; reasons that are offered, each once."""
     better = options.question
-    asked = {better} | ({"by"} if options.by else set()) | ({"why"} if options.why else set())
-    if not set(answer) <= asked:
+    fields = {better} | ({"by"} if options.by else set()) | ({"why"} if options.why else set())
+    if not set(answer) <= fields:
         return [Problem(REFUSED)]
     chosen = answer.get(better)
     if not isinstance(chosen, str) or chosen not in (*SIDES, *((TIE,) if options.ties else ())):

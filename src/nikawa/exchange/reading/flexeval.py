@@ -137,10 +137,10 @@ def evaluate(path: Path) -> dict[str, Any]:
         if name == str(top):
             return name, read_definition_text(top)
         cure = "import a file in the folder of the set-up or in the folder above it"
-        found = find_near(name, Path(base) / "x", cure=cure, is_part=True)
-        if not found.is_relative_to(top.parent.parent):
+        path = find_near(name, Path(base) / "x", cure=cure, is_part=True)
+        if not path.is_relative_to(top.parent.parent):
             raise ReadFault(f"the import {name!r} is outside the folder of the set-up", cure)
-        return str(found), read_definition_text(found)
+        return str(path), read_definition_text(path)
 
     try:
         text = rjsonnet.evaluate_file(str(top), max_stack=MAX_STACK, import_callback=load)

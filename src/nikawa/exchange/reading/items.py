@@ -344,15 +344,15 @@ class SampleReader(ItemReader):
 def find_sensitive(row: Row, compute: Callable[[Row], Any]) -> list[str]:
     """The columns of a row whose change changes a value, or makes it impossible."""
     before = compute(dict(row))
-    found = []
+    columns = []
     for name, value in row.items():
         changed = f"{value}\ue000" if isinstance(value, str) else [value, "\ue000"]
         try:
             if compute({**row, name: changed}) != before:
-                found.append(name)
+                columns.append(name)
         except ReadFault:
-            found.append(name)
-    return found
+            columns.append(name)
+    return columns
 
 
 def find_quotes(tree: nodes.Template | None) -> tuple[str, str] | None:

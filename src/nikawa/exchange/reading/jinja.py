@@ -245,13 +245,13 @@ class LetteredPrompt:
             return None
         after = max(place for place, part in enumerate(rest) if part is expressions[-1])
         question = expressions if len(expressions) == 1 else rest[: after + 1]
-        asked = _template(question)
+        template = _template(question)
         trees = [_template([choice]) for choice in choices]
         names = dict.fromkeys(name for tree in trees for name in find_columns(tree))
         return cls(
-            _strip(compile_template(asked, "of the question")),
+            _strip(compile_template(template, "of the question")),
             [compile_template(tree, "of a choice") for tree in trees],
-            find_columns(asked),
+            find_columns(template),
             tuple(names),
         )
 

@@ -55,9 +55,9 @@ def write_prompt(definition: Definition, analysis: Analysis, plan: Plan) -> tupl
 
 def list_options(labels: Sequence[str], *texts: str) -> list[str]:
     """The texts with `{options}` in place of the first list of all labels."""
-    found = list(texts)
+    marked = list(texts)
     if len(labels) < 2:
-        return found
+        return marked
     words = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     pattern = re.compile(rf"(?:{words})(?:{SEPARATOR}(?:{words})){{{len(labels) - 1}}}")
     for place, text in enumerate(texts):
@@ -69,9 +69,9 @@ def list_options(labels: Sequence[str], *texts: str) -> list[str]:
                 after = re.sub(r"^[」』\"')）]*", "", after)
                 start = "" if before.endswith("\n") or not before else "\n"
                 end = "" if after.startswith("\n") or not after else "\n"
-                found[place] = f"{before}{start}{OPTIONS}{end}{after}"
-                return found
-    return found
+                marked[place] = f"{before}{start}{OPTIONS}{end}{after}"
+                return marked
+    return marked
 
 
 def check_prompt(path: Path, task: Task) -> str:
