@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import comb
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from nikawa.stats.resample import (
     bootstrap,
     bootstrap_all,
     bootstrap_p,
+    both_tails,
     correct_holm,
     draw_swap_weights,
     draw_weights,
@@ -95,6 +97,15 @@ def test_mcnemar_is_the_binomial_tail() -> None:
     assert mcnemar(a, b)[:2] == (8, 2)
     assert mcnemar(a, b)[2] == pytest.approx(2 * (1 + 10 + 45) / 1024)
     assert mcnemar(a, a) == (0, 0, 1.0)
+
+
+def test_both_tails_are_the_float_next_to_the_exact_sum() -> None:
+    pairs = [(n, k) for n in (1, 2, 9, 64, 390) for k in range(n // 2 + 1)]
+    pairs += [(n, n // share) for n in (1001, 2500, 4000) for share in (2, 3, 10, 100, n)]
+    pairs += [(3000, 1500 - step) for step in (1, 20, 60, 150, 400)]
+    for n, k in pairs:
+        assert both_tails(n, k) == 2 * sum(comb(n, i) for i in range(k + 1)) / 2**n
+    assert both_tails(400_000, 199_000) == pytest.approx(0.00157, rel=0.01)
 
 
 def test_holm() -> None:

@@ -35,6 +35,9 @@ MAX_WEIGHTS_KEPT_AS_FLOATS = 4_000_000
 """Weights that are remembered as they are used, eight bytes each."""
 EXACT_SUM = 1 << 24
 """Whole numbers below this are exact in float32, and so are their sums."""
+PLACES, RESERVE = 256, 96
+"""Binary places that binomial coefficients are computed to, and how many of the last ones rounding may change: each of n terms loses
+less than one unit of the last place, and with it at most as much in each of the terms that follow."""
 MIN_UNITS_PER_KIND = 16
 """Units a kind from which drawing kinds is cheaper than drawing units."""
 
@@ -282,11 +285,42 @@ def mcnemar(a: Floats, b: Floats) -> tuple[int, int, float]:
     n, k = only_a + only_b, min(only_a, only_b)
     if n == 0:
         return 0, 0, 1.0
+    return only_a, only_b, min(1.0, both_tails(n, k))
+
+
+def both_tails(n: int, k: int) -> float:
+    """Twice the probability of at most k heads of n coins: the float next to the exact value.
+
+    The coefficient of k, and the sum of the smaller ones relative to it, are computed to so many binary places, always rounded down,
+    which gives two bounds. Where both are the same float, it is the value; else all coefficients are added exactly, which takes time
+    that grows with the square of k.
+
+    >>> both_tails(10, 2)
+    0.109375
+    """
+    largest, exponent = 1, 0
+    for i in range(1, k + 1):
+        largest = largest * (n - k + i) // i
+        if largest.bit_length() > 2 * PLACES:
+            largest, exponent = largest >> PLACES, exponent + PLACES
+    total = term = 1 << PLACES
+    for i in range(k, 0, -1):
+        term = term * i // (n - i + 1)
+        total += term
+        if not term:  # those that are left are as small
+            break
+    shift = n + PLACES - 1 - exponent
+    more = largest + (largest >> PLACES - RESERVE) + 1, total + (1 << RESERVE)
+    low, high = (
+        (a * b << max(0, -shift)) / (1 << max(0, shift)) for a, b in ((largest, total), more)
+    )
+    if low == high:
+        return low
     tail = term = 1
     for i in range(k):  # each binomial coefficient from the one before
         term = term * (n - i) // (i + 1)
         tail += term
-    return only_a, only_b, min(1.0, 2 * tail / 2**n)
+    return 2 * tail / (1 << n)
 
 
 def correct_holm(values: Sequence[float]) -> list[float]:
