@@ -31,6 +31,7 @@ class Chat(ThreadingHTTPServer):
 
 
 class _Answering(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True
     server: Chat
 
     def do_POST(self) -> None:

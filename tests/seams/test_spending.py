@@ -44,6 +44,7 @@ class BillingServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each body waits 40 ms until its header is acknowledged
     server: BillingServer
 
     def do_POST(self) -> None:
