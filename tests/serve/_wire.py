@@ -67,9 +67,10 @@ HOSTILE: dict[str, bytes] = {
 def exchange(port: int, *parts: bytes, seconds: float = 60.0, address: str = "127.0.0.1") -> bytes:
     """Send bytes in parts and read until the server closes; what came."""
     with socket.create_connection(("127.0.0.1", port), seconds, (address, 0)) as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # each part on its own
         for number, part in enumerate(parts):
             if number:
-                time.sleep(0.05)
+                time.sleep(0.01)
             try:
                 client.sendall(part)
             except OSError:  # it was refused before all was sent
