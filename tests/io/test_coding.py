@@ -49,7 +49,7 @@ def draw_texts(draw: st.DrawFn) -> list[str]:
         texts = [names[n // run % len(names)] for n in range(size)]
     else:
         texts = draw(st.lists(st.sampled_from(names), min_size=size, max_size=size))
-    return [*texts, *draw(st.sampled_from([[], ["late"], [texts[0]]]))]
+    return [*texts, *draw(st.sampled_from([[], ["late"], [texts[0], "late", "later", "late"]]))]
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coding, "MIN_TEXTS_FOR_ARROW", 1)
     monkeypatch.setattr(coding, "MIN_NAMES_HELD_BACK", 3)
     monkeypatch.setattr(coding, "ENTRIES_PER_NAME", 1)
-    monkeypatch.setattr(coding, "MAX_LABELS", 2)
+    monkeypatch.setattr(coding, "PEEKED_ENTRIES_PER_NAME", 2)
 
 
 @SETTINGS

@@ -24,11 +24,11 @@ MIN_NAMES_HELD_BACK = 1 << 14
 MAX_SHARE_OF_RUNS, MAX_SHARE_OF_NEW_RUNS = 0.1, 0.5
 """Share of the first texts that differ from the one before, above which each text is looked up, not each run of one. Where
 most runs are of a new text, as of items, looking up is slower, and the second share counts."""
-MAX_LABELS = 64
-"""Names among the first texts up to which there may be no others, as labels are few."""
+PEEKED_ENTRIES_PER_NAME = 4
+"""First texts for each of their names from which on most names are among them, as labels and workers are."""
 MAX_BYTES_OF_RUNS = 1 << 30
 """Bytes of texts up to which runs are looked for: these are put into one array, of which Arrow holds 2 GB."""
-MAX_BYTES_HELD = 1 << 25
+MAX_BYTES_HELD = 1 << 24
 """Bytes of the texts of a column that are coded together: each lot has its own dictionary first."""
 ENTRIES_PER_NAME = 16
 """Entries for each name among which the first appearances of all names are looked for before all entries are."""
@@ -195,10 +195,8 @@ def _code_arrow(texts: Sequence[Any]) -> tuple[Codes, Any]:
         return np.zeros(len(whole), dtype=np.int32), names
     share = MAX_SHARE_OF_NEW_RUNS if 2 * new > len(peeked.values) else MAX_SHARE_OF_RUNS
     if len(peeked.values) > share * len(peeked) or whole.nbytes > MAX_BYTES_OF_RUNS:
-        if new <= MAX_LABELS:
-            places = compute.index_in(whole, names)
-            if not places.null_count:  # looking up is quicker where no name may be new
-                return np.concatenate([part.to_numpy() for part in places.chunks]), names
+        if len(peeked) >= PEEKED_ENTRIES_PER_NAME * new:
+            return _look_up(whole, whole.slice(0, ENTRIES_PER_NAME * new).unique())
         coded = whole.dictionary_encode().chunks  # of one dictionary
         return np.concatenate([part.indices.to_numpy() for part in coded]), coded[-1].dictionary
     runs = compute.run_end_encode(whole.combine_chunks())
@@ -207,6 +205,18 @@ def _code_arrow(texts: Sequence[Any]) -> tuple[Codes, Any]:
         return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths), runs.values
     coded = runs.values.dictionary_encode()
     return np.repeat(coded.indices.to_numpy(), lengths), coded.dictionary
+
+
+def _look_up(texts: Any, names: Any) -> tuple[Codes, Any]:
+    """The same for texts of which most are among the names of the first ones: quicker than a dictionary that may grow."""
+    places = import_module("pyarrow.compute").index_in(texts, names)
+    codes = np.concatenate([part.to_numpy() for part in places.fill_null(-1).chunks])
+    if not places.null_count:
+        return codes, names
+    late = texts.filter(places.is_null()).dictionary_encode().chunks
+    late_codes = np.concatenate([part.indices.to_numpy() for part in late])
+    codes[codes < 0] = len(names) + late_codes
+    return codes, import_module("pyarrow").concat_arrays([names, late[-1].dictionary])
 
 
 def _have_distinct_ends(texts: Any) -> bool:

@@ -49,7 +49,7 @@ ROWS_AT_A_TIME = 1 << 20
 """Rows of a Parquet file that are read at a time."""
 BLOCK_BYTES = 1 << 20
 """Bytes of a sheet that are parsed at a time."""
-MIN_SHEET_BYTES, MIN_LINES_BYTES = 1 << 20, 1 << 23
+MIN_SHEET_BYTES, MIN_LINES_BYTES = 1 << 20, 1 << 26
 """Smallest sheet and smallest file of JSON lines for which pyarrow is loaded: loading it takes as long as reading so many
 bytes row by row."""
 PEEK_BYTES = 1 << 16
