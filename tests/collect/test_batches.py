@@ -42,10 +42,10 @@ def busy(store: Any) -> Iterator[None]:
 
     def hold(_db: Connection) -> None:
         begun.set()
-        free.wait(20)
+        free.wait(60)
 
     held = store.submit(hold)
-    begun.wait(20)
+    begun.wait(60)
     try:
         yield
     finally:

@@ -87,19 +87,19 @@ def project_served(folder: Path, project: str) -> Iterator[str]:
             yield str(json.loads(lines)["address"])
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(120)
 
 
 def get(address: str) -> Any:
     """What an address answers, as JSON."""
-    with urlopen(address, timeout=30) as reply:
+    with urlopen(address, timeout=120) as reply:
         return json.load(reply)
 
 
 def post(address: str, body: Any) -> Any:
     """Send JSON and read JSON."""
     request = Request(address, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urlopen(request, timeout=30) as reply:
+    with urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 

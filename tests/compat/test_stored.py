@@ -110,12 +110,12 @@ def test_a_project_goes_on(tmp_path: Path) -> None:
 def _log_in(address: str, password: str) -> None:
     """The owner's password of the recording still opens the dashboard."""
     browser = build_opener(HTTPCookieProcessor())
-    page = browser.open(f"{address}/login", timeout=30).read().decode()
+    page = browser.open(f"{address}/login", timeout=120).read().decode()
     fields = dict(
         re.findall(r'<input[^>]*type="hidden"[^>]*name="([^"]+)"[^>]*value="([^"]*)"', page)
     )
     form = urlencode({**fields, "name": "owner", "password": password}).encode()
-    with browser.open(f"{address}/login", form, timeout=30) as reply:
+    with browser.open(f"{address}/login", form, timeout=120) as reply:
         assert reply.status == 200
         assert reply.url.endswith("/owner")
 

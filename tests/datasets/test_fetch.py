@@ -85,7 +85,7 @@ class Handler(BaseHTTPRequestHandler):
         end = start + step if isinstance(step, int) else len(content)
         if step == "stall":
             self.wfile.write(content[start : start + 10])
-            self.server.gone.wait(5)
+            self.server.gone.wait(60)
             return
         self.wfile.write(content[start:end])
 
@@ -129,7 +129,7 @@ def bring(
             "jsts",
             tmp_path,
             base=server.base,
-            retry=RetryPolicy(timeout=5, tries=3, sleep=naps.append),
+            retry=RetryPolicy(timeout=60, tries=3, sleep=naps.append),
             **more,
         )
         return tmp_path / pinned.place
@@ -285,7 +285,7 @@ def test_a_server_that_falls_silent_is_left_and_asked_again(
     server: Server, pinned: Upstream, tmp_path: Path
 ) -> None:
     server.plan = ["stall"]
-    retry = RetryPolicy(timeout=0.2, tries=3, sleep=lambda pause: server.gone.set())
+    retry = RetryPolicy(timeout=2, tries=3, sleep=lambda pause: server.gone.set())
     fetch("jsts", tmp_path, base=server.base, retry=retry)
     assert (tmp_path / pinned.place).read_bytes() == CONTENT
     assert server.ranges == [None, "bytes=10-"]

@@ -112,7 +112,7 @@ def test_a_process_that_waits_for_a_cluster_that_is_gone_ends(
         with ray_connection.end_if_blocked(address):
             server.accept()[0].close()
             server.close()
-            assert ended.get(timeout=20) == 2
+            assert ended.get(timeout=60) == 2
     line = f"nikawa: the Ray cluster at {address} does not answer any more; start it, and run the same command again"
     assert set(capsys.readouterr().err.splitlines()) == {line}
 

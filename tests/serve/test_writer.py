@@ -145,10 +145,10 @@ def busy(writer: DatabaseWriter) -> Iterator[None]:
 
     def wait(_db: Connection) -> None:
         begun.set()
-        free.wait(20)
+        free.wait(60)
 
     first = writer.submit(wait)
-    assert begun.wait(20)
+    assert begun.wait(60)
     try:
         yield
     finally:
@@ -235,23 +235,23 @@ def test_outages_of_postgresql_are_known_by_their_code(postgres: str, tmp_path: 
 
 def test_what_was_submitted_is_written_though_its_client_has_gone(writer: DatabaseWriter) -> None:
     gate = threading.Event()
-    writer.submit(lambda _: gate.wait(10))
+    writer.submit(lambda _: gate.wait(60))
     future = writer.submit(add, 7)
     assert not future.cancel()
     gate.set()
-    assert future.result(10) == 7
+    assert future.result(60) == 7
     assert writer.read(numbers) == [7]
 
 
 def test_a_closed_pool_takes_nothing_more(where: Database) -> None:
     writer = DatabaseWriter(where)
     gate = threading.Event()
-    writer.submit(lambda _: gate.wait(10))
+    writer.submit(lambda _: gate.wait(60))
     last = writer.submit(add, 1)
     closing = threading.Thread(target=writer.close)
     closing.start()
     gate.set()
-    closing.join(10)
+    closing.join(60)
     assert last.result(0) == 1
     with pytest.raises(Unavailable, match="is stopping"):
         writer.submit(add, 2)

@@ -52,7 +52,7 @@ class Served:
         context = self.browser.new_context(**how)
         self.listening.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         page.on("console", self._hear)
         page.on("request", self._watch)

@@ -80,7 +80,7 @@ class Boards:
         """A page in a window of its own that reports faults, and requests to any other place."""
         how = {"viewport": {"width": 1100, "height": 900}, "locale": language, **how}
         page = self.browser.new_context(**how).new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         place = "/".join(address.split("/")[:3])
         page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         page.on(

@@ -62,7 +62,7 @@ class Page:
         self.faults: list[str] = []
         context.add_init_script(CLOCK)
         self.page = context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(60_000)
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         self.page.on("console", self._console)
 

@@ -139,7 +139,7 @@ def test_a_misunderstanding_is_shown_and_one_goes_on_alone_on_a_phone(
     user.shot("live-misunderstood-phone-en")
     agent.shot("live-agent-phone")
     agent.page.close()
-    user.page.wait_for_selector("#alone:visible", timeout=20_000)
+    user.page.wait_for_selector("#alone:visible")
     user.shot("live-partner-away-phone")
     user.page.click("#alone")
     user.page.wait_for_selector("#partner[data-partner=alone]")

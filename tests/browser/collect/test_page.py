@@ -32,7 +32,7 @@ CONTRAST = """() => {
 
 
 def wait(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not true():
         assert time.monotonic() < until, "it did not come about"
         time.sleep(0.02)

@@ -69,7 +69,7 @@ class Owned:
         self.served.contexts.append(context)
         context.add_init_script(f"{{{HASTE}}}")
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         page.on(
             "console", lambda said: self.faults.append(said.text) if said.type == "error" else None

@@ -64,7 +64,7 @@ def test_a_reservation_of_a_living_process_is_waited_for(tmp_path: Path) -> None
             await asyncio.sleep(0)
             assert not waiting.done()
             first.pay(PAID)
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 60)
 
     asyncio.run(spend())
     assert read_total(tmp_path, ["a", "b"]) == 8
