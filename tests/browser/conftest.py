@@ -40,7 +40,9 @@ def chromium() -> Iterator[Any]:
         pytest.skip("no Chromium here: install the package chromium")
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = running.chromium.launch(
+            executable_path=found, args=["--no-sandbox"], timeout=120_000
+        )
         _loops.append(asyncio.get_running_loop())
         yield browser
         asyncio._set_running_loop(_loops.pop())  # the test that ends the session may be any

@@ -115,7 +115,7 @@ def test_a_command_prints_nothing_but_its_report(
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env=environment,
     )
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -33,7 +33,7 @@ def run_without_rights(*words: str) -> subprocess.CompletedProcess[str]:
             WITHOUT_RIGHTS.replace("bounding-set", "inh-caps"),
             *command,
         ]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.parametrize("name", ["project.toml", "secret.key", "collect.db", "guideline.ja.md"])

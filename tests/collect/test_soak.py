@@ -23,7 +23,7 @@ def soak(name: str, *words: str) -> dict[str, float]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, float] = json.loads(done.stdout)

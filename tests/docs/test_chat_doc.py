@@ -26,7 +26,7 @@ def test_python_runs(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("entailment parse ")

@@ -345,7 +345,7 @@ def test_an_endless_pipe_is_refused(own: Path) -> None:
         ["bash", "-c", f"yes nothing | {sys.executable} -m nikawa agree -"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={**ENVIRONMENT, "NIKAWA_MAX_PIPE": "5MB"},
     )

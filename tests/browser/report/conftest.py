@@ -121,6 +121,7 @@ def visit(chromium: Any) -> Iterator[Any]:
         context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **settings})
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda problem: said.append(str(problem)))
         page.on("request", lambda request: asked.append(request.url))
