@@ -106,3 +106,8 @@ def test_names_that_an_array_holds_behave_as_a_list() -> None:
     assert names == [7, 8, 9] == list(names)
     assert names.take(np.array([2, 0])) == HeldNames(np.array([9, 7]))
     assert all(type(name) is int for name in names)
+
+
+def test_a_text_of_numpy_that_recurs_throughout_is_a_text_of_python() -> None:
+    column = coding.CodedColumn.of(np.array(["yes"] * coding.MIN_TEXTS_FOR_ARROW))
+    assert [type(name) for name in column.names] == [str]

@@ -277,7 +277,7 @@ def _build_plain_tables(
     tables: dict[tuple[str | None, bool], Table] = {}
     by_rule: dict[str, Table] = {}
     for name, rule in rules.items():
-        key = (name if name in questions else question, rule.first)
+        key = (name if name and name in questions else question, rule.first)
         if key not in tables:
             used = columns
             if rule.first:
@@ -309,7 +309,7 @@ def _build_tables(
     tables: dict[tuple[str, bool], Table] = {}
     by_rule: dict[str, Table] = {}
     for name, rule in rules.items():
-        about = name if name in questions else question
+        about = name if name and name in questions else question
         if about is None and len(questions) > 1:
             raise several_questions(questions)
         if about is None and not questions:

@@ -154,7 +154,7 @@ def code_texts(column: Any) -> CodedColumn | None:
     if getattr(column, "dtype", None) == np.dtype(object) and hasattr(column, "to_numpy"):
         column = column.to_numpy()  # of pandas: its cells are Python's, as those of a list
     if is_constant(column):
-        return CodedColumn(np.zeros(len(column), dtype=np.int32), [column[0]])
+        return CodedColumn(np.zeros(len(column), dtype=np.int32), [str(column[0])])  # not of numpy
     try:
         if hasattr(column, "__arrow_c_stream__"):
             texts = pa.chunked_array(column)

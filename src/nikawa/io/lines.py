@@ -293,7 +293,7 @@ def read_bytes(path: Path, name: str = "document") -> bytes:
 def opening(path: Path, size: int = 64) -> bytes:
     """Return the beginning of a file, without a byte order mark and leading spaces."""
     with open_bytes(path) as stream:
-        return stream.read(size).removeprefix(BOM_UTF8).lstrip()
+        return stream.read(size + len(BOM_UTF8)).removeprefix(BOM_UTF8)[:size].lstrip()
 
 
 def read_blocks_of_lines(path: Path) -> Iterator[bytes]:

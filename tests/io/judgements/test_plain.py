@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nikawa.aggregation.judgements import build_table, open_source
+from nikawa.aggregation.judgements import build_table, build_tables, open_source
+from nikawa.aggregation.rules import parse_rules
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
 from nikawa.io import coding
@@ -234,6 +235,7 @@ SHEETS = {
     "a wrong time": ("task,worker,answer,seconds\nq1,ann,yes,soon\n", {}),
     "questions renamed": ("task,worker,answer,question\nq1,ann,yes,x\n", {"questions": {"label": "x"}}),
     "a byte order mark": ("\ufefftask,worker,answer\nq1,ann,yes\n", {}),
+    "a byte order mark in the second line": ("answer,task,worker\nq1,ann,yes\n".replace("\n", "\n\ufeff", 1), {}),
     "no last line end": ("task,worker,answer\nq1,ann,yes", {}),
 }  # fmt: skip
 
@@ -289,6 +291,54 @@ def test_columns_of_parquet(columns: dict[str, Any], tmp_path: Path) -> None:
     texts = {"example": ["q1", "q2"], "worker": ["ann", "ben"], "question": ["label"] * 2}
     pa.parquet.write_table(pa.table({**texts, "answer": ["yes", "no"], **columns}), path)
     check_both(path)
+
+
+ZEROS = [("x", -0.0), ("y", 0.0), ("y", 1.0)]
+"""Questions and their answers: 0 was given to another question as -0.0."""
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_zeros_of_other_questions_have_their_own_sign(name: str, tmp_path: Path) -> None:
+    rows = [
+        {"example": f"q{n}", "worker": "a", "question": question, "answer": answer}
+        for n, (question, answer) in enumerate(ZEROS)
+    ]
+    path = tmp_path / name
+    if name.endswith(".parquet"):
+        write_parquet(path, rows)
+    else:  # lines of different shapes are decoded one by one
+        write_lines(path, [*rows[:-1], dict(reversed(rows[-1].items()))])
+    table = build_table(open_source(str(path), None, JudgementOptions()), "y")
+    assert [str(answer) for answer in table.categories] == ["0.0", "1.0"]
+
+
+def test_a_question_without_a_name_is_one_of_several(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl"
+    path.write_text(START + START.replace('"label"', '""'))
+    assert is_plain(path)
+    with pytest.raises(BadInput, match="answer several questions"):
+        build_tables(open_source(str(path), None, JudgementOptions()), parse_rules(["majority"]))
+    for slow in (False, True):  # the rule without a name is about the question that is asked
+        source = open_source(str(path), None, JudgementOptions())
+        assert source.reading is not None
+        source.reading.plain = (lambda: None) if slow else source.reading.plain
+        table = build_tables(source, parse_rules(["majority"]), "label")[""]
+        assert table.question == "label"
+
+
+def test_times_that_are_not_a_number_are_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("task,worker,answer,seconds\nq1,ann,yes,nan\nq1,ben,yes,NaN\n")
+    check_both(path)
+    assert is_plain(path)
+
+
+@pytest.mark.filterwarnings("error")
+def test_times_of_more_than_all_the_world_are_left_to_the_record_reader(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl"
+    path.write_text(START.replace("}", ',"seconds":1e39}'))
+    check_both(path)
+    assert not is_plain(path)
 
 
 def test_items_that_are_not_known_are_refused_by_name(tmp_path: Path) -> None:

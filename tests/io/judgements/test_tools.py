@@ -175,6 +175,21 @@ def test_a_member_who_did_not_work(tmp_path: Path) -> None:
     assert notes(reading) == {"comments": 1, "files without a single answer": 1}
 
 
+def test_json_lines_of_doccano_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "hana.jsonl"
+    row = {"id": 1, "text": "猫", "label": ["a"], "username": "hana"}
+    path.write_text(json.dumps(row), encoding="utf-8-sig")
+    ((_, judgement),) = open_judgements(path, JudgementOptions(form="doccano")).rows
+    assert (judgement.example, judgement.answer) == ("1", "a")
+
+
+def test_a_sheet_whose_first_line_is_blank(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("\nHITId,WorkerId\n1,hana\n")
+    with pytest.raises(BadInput, match="line 1: is blank, but must have the names of the columns"):
+        list(open_judgements(path, JudgementOptions(form="mturk")).rows)
+
+
 def test_labels_that_csv_joins(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="line 2: the label 'a#b' may be several"):
         answers(opened(tmp_path / "ann.csv", "id,text,label,Comments\n1,雨,a#b,\n"))

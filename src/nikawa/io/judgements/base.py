@@ -4,6 +4,7 @@ persons.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -379,7 +380,7 @@ def format_answer_cell(answer: Any) -> Any:
 
 
 def parse_seconds(cell: str, line: int, path: Path) -> float | None:
-    """Seconds, or minutes and seconds with colons between them; None for a blank cell.
+    """Seconds, or minutes and seconds with colons between them; None for a blank cell, and for `nan`.
 
     >>> parse_seconds("1:02秒", 1, Path("sheet.csv"))
     62.0
@@ -395,4 +396,4 @@ def parse_seconds(cell: str, line: int, path: Path) -> float | None:
     seconds = 0.0
     for power, part in enumerate(reversed(parts)):
         seconds += part * float(60**power)
-    return seconds
+    return None if math.isnan(seconds) else seconds

@@ -165,10 +165,10 @@ def _decode_lines(path: Path) -> PlainJudgements | None:
 
 
 def _tell_numbers_apart(answers: list[Any]) -> list[Any]:
-    """The answers, each that is no text with its type: 1 and 1.0 are one answer, but may be to different questions."""
+    """The answers, each that is no text with its spelling: 1 and 1.0 are one answer, but may be to different questions."""
     if {str}.issuperset(map(type, answers)):
         return answers
-    return [answer if isinstance(answer, str) else (type(answer), answer) for answer in answers]
+    return [answer if isinstance(answer, str) else (repr(answer), answer) for answer in answers]
 
 
 def code_parquet(path: Path) -> PlainJudgements | None:
@@ -245,6 +245,8 @@ def _numbers_of(column: Any, name: str) -> NDArray[Any]:
     if not is_whole or column.is_null(nan_is_null=True).true_count > column.null_count:
         raise ValueError("a number is blank")
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    if name == "answer" and values.dtype.kind == "f" and np.signbit(values[values == 0]).any():
+        raise ValueError("0 may be -0.0 to another question")
     return values.astype(np.float64) if name == "seconds" else values
 
 
@@ -282,7 +284,8 @@ def _make_plain(
             return None
     times = None
     if seconds is not None and not np.isnan(seconds).all():
-        times = seconds.astype(np.float32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite
+            times = seconds.astype(np.float32)
         if np.isinf(times).any():
             return None
     return PlainJudgements(items, workers, questions, CodedColumn(answers.codes, renamed), times)
@@ -336,7 +339,7 @@ def _read_sheet(pa: Any, path: Path, layout: Layout, columns: Columns) -> PlainJ
         if b'"' in heading or heading.count(b"\r") > heading.endswith(b"\r\n"):
             return None
         with csv.open_csv(
-            pa.PythonFile(PlainBytes(stream, refused), mode="r"),
+            pa.PythonFile(PlainBytes(stream, refused, behind_heading=True), mode="r"),
             read_options=csv.ReadOptions(
                 use_threads=False, block_size=BLOCK_BYTES, column_names=header
             ),

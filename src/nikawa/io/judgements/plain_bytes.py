@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from codecs import BOM_UTF8
 from typing import BinaryIO
 
 
@@ -11,11 +12,17 @@ class NotPlainError(ValueError):
 
 
 class PlainBytes(io.RawIOBase):
-    """The bytes of a stream; a `refused` byte, and a CR that does not end a line, break it off."""
+    """The bytes of a stream; a `refused` byte, and a CR that does not end a line, break it off.
 
-    def __init__(self, stream: BinaryIO, refused: bytes = b"") -> None:
+    So does a byte order mark at the start where the bytes are `behind_heading`: there it is text, but pyarrow drops it.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, refused: bytes = b"", *, behind_heading: bool = False
+    ) -> None:
         self._stream = stream
         self._refused = refused
+        self._refused_start = BOM_UTF8 if behind_heading else b""
         self._ends_in_cr = False
 
     def readable(self) -> bool:
@@ -25,6 +32,9 @@ class PlainBytes(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
         data = self._stream.read(size)
+        if self._refused_start and data.startswith(self._refused_start):
+            raise NotPlainError("a byte order mark is text")
+        self._refused_start = b""
         if self._refused and self._refused in data:
             raise NotPlainError("a cell is quoted")
         if self._ends_in_cr or b"\r" in data:

@@ -278,9 +278,6 @@ def open_sheet(path: Path, options: JudgementOptions, layout: Layout) -> Reading
     mark = " with a byte order mark" if layout.bom else ""
     reading = Reading(path, f"sheet in {layout.encoding}{mark}", iter(()))
     header = read_heading(path, layout, reading.notes)
-    if not any(name.strip() for name in header):
-        what = "is blank, but must have the names of the columns"
-        raise BadInput(what, file=path, line=1, cure="write the header in the first line")
     mapping = dict(options.mapping) if options.mapping else recognise_columns(header)
     if mapping is None:
         what = f"the columns are not recognised ({', '.join(header)})"

@@ -203,6 +203,9 @@ def read_heading(path: Path, layout: Layout, notes: Notes) -> list[str]:
 
 
 def _check_heading(header: Sequence[str], path: Path) -> None:
+    if not header:
+        what = "is blank, but must have the names of the columns"
+        raise BadInput(what, file=path, line=1, cure="write the header in the first line")
     for place, name in enumerate(header, start=1):
         if not name:
             what = f"column {place} has no name, perhaps because of a merged heading"
