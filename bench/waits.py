@@ -46,7 +46,7 @@ TIMED_OUT = 124
 NOT_PREPARED = -1
 """The status of a job whose files could not be written."""
 LEARNS = re.compile(
-    r"nikawa (run (?!list|models|remove)|pretrain|demo|board demo|split .*least-artifact|probe memory)"
+    r"nikawa (run (?!list|models|remove)|pretrain (?!.*--only text)|demo|board demo|split .*least-artifact|probe memory)"
     r"|studies|baseline-sweep|judge .*lm:"
 )
 """Commands that learn or run models."""
