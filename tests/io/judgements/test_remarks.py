@@ -106,3 +106,11 @@ def test_a_form_without_room_has_them_beside(tmp_path: Path) -> None:
     # an export without any leaves no file of an earlier one to be read with it
     assert write_remarks_beside(path, []) is None
     assert not remarks_file(path).exists()
+
+
+def test_the_folder_in_hand_has_its_file_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "round").mkdir()
+    monkeypatch.chdir(tmp_path / "round")
+    assert remarks_file(Path()) == (tmp_path / "round.remarks.jsonl").resolve()

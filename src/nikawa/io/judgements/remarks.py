@@ -85,6 +85,7 @@ class AnswersOnly:
 
 def remarks_file(path: Path) -> Path:
     """Return the file of remarks for a file or folder whose form cannot represent them."""
+    path = path if path.name else path.resolve()  # "." has no name
     return path.with_name(f"{path.name}.remarks.jsonl")
 
 
