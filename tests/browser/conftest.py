@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""Programs, the one without windows of its own first: it opens a page in a quarter of the CPU time."""
 _loops: list[asyncio.AbstractEventLoop] = []
 """The event loop of Playwright, while it runs."""
 
