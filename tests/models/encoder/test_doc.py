@@ -85,5 +85,6 @@ def test_the_options_exist() -> None:
         "--ways",
         "--by",
         "--compare",
+        "--rounds",
     }  # of the comparisons, not of the command
     assert told <= known

@@ -93,6 +93,11 @@ class RowStore:
         longest: np.ndarray = self.sizes.reshape(-1, self.width).max(axis=1)[: self.n]
         return longest
 
+    def row_tokens(self) -> np.ndarray:
+        """The tokens of each row, and of the empty row."""
+        tokens: np.ndarray = self.sizes.reshape(-1, self.width).sum(axis=1)
+        return tokens
+
     def gather(self, rows: Any, length: int) -> dict[str, Any]:
         """The batch of these rows (a tensor of row numbers), padded to `length`.
 
@@ -122,6 +127,8 @@ class Batch:
 
     rows: tuple[int, ...]
     length: int
+    tokens: int = 0
+    """The tokens to pack the batch into, filler included; 0: it is padded."""
 
 
 def choose_lengths(sizes: np.ndarray, batch: int, epochs: float) -> tuple[int, ...]:
@@ -183,3 +190,47 @@ def plan_epoch(
     )
     order = np.random.default_rng([*key, 1]).permutation(len(batches))
     return [batches[i] for i in order]
+
+
+def plan_packed_epoch(
+    store: RowStore, batch: int, longest: int, key: tuple[int, int]
+) -> list[Batch]:
+    """The batches of one epoch for packing: each has rows of all lengths, so that all have about as
+    many tokens.
+
+    `key` is the seed and the number of the epoch. One batch at most is incomplete.
+    """
+    count = -(-store.n // batch)
+    if not count:
+        return []
+    draw = np.random.default_rng([*key, 2])
+    tokens = store.row_tokens()
+    order = shuffle_rows(store.n, *key)
+    order = order[np.argsort(tokens[order], kind="stable")]
+    dealt = np.full((batch, count), store.n)
+    missing = set(draw.permutation(batch)[: batch * count - store.n].tolist())
+    start = 0
+    for place in range(batch):  # the rows from short to long, one to each batch
+        end = start + count - (place in missing)
+        dealt[place, : end - start] = draw.permutation(order[start:end])
+        start = end
+    sums = tokens[dealt].sum(axis=0)
+    step = packing_step(float(tokens[:-1].mean()) * batch)
+    packed = -(-sums // step) * step
+    fits = packed[: count - 1][packed[: count - 1] >= sums[-1]]
+    if missing and len(fits):  # an incomplete batch needs no shape of its own
+        packed[-1] = fits.min()
+    batches = [  # the longest rows first: on a GPU the work that is left at the end is small
+        Batch(tuple(rows[::-1]), longest, int(size))
+        for rows, size in zip(dealt.T.tolist(), packed, strict=True)
+    ]
+    return [batches[i] for i in draw.permutation(count)]
+
+
+def packing_step(tokens: float) -> int:
+    """What the tokens of a packed batch are a multiple of: about a 64th of them.
+
+    >>> packing_step(3600), packing_step(800)
+    (64, 16)
+    """
+    return int(min(256, max(16, 2 ** round(np.log2(max(1.0, tokens / 64))))))

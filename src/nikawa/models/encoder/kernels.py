@@ -316,6 +316,11 @@ def _flat(values: Any) -> Any:
     return values.reshape(-1, values.shape[-1]).contiguous()
 
 
+def weight_slopes(gradient: Any, x: Any) -> Any:
+    """The slopes of a linear layer's weights, of those of its values and its input."""
+    return gradient.t() @ x.reshape(-1, x.shape[-1])
+
+
 class _Linear(torch.autograd.Function):  # type: ignore[misc] # torch has no types here
     """A linear layer whose bias gradient is `sum_columns`."""
 
@@ -331,7 +336,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc] # torch has no typ
         needs_x, needs_weight, needs_bias = ctx.needs_input_grad
         return (
             (gradient @ weight).view(x.shape) if needs_x else None,
-            gradient.t() @ x.reshape(-1, x.shape[-1]) if needs_weight else None,
+            weight_slopes(gradient, x) if needs_weight else None,
             sum_columns(gradient) if needs_bias else None,
         )
 
@@ -350,13 +355,13 @@ class _JointLinear(torch.autograd.Function):  # type: ignore[misc] # torch has n
     def backward(ctx: Any, *gradients: Any) -> Any:
         x, weight = ctx.saved_tensors
         gradient = torch.cat([part.reshape(-1, part.shape[-1]) for part in gradients], -1)
-        weights = (gradient.t() @ x.reshape(-1, x.shape[-1])).chunk(ctx.n)
+        weights = weight_slopes(gradient, x).chunk(ctx.n)
         biases = sum_columns(gradient).chunk(ctx.n)
         of_x = (gradient @ weight).view(x.shape) if ctx.needs_input_grad[0] else None
         return of_x, None, None, *weights, *biases
 
 
-class _JointProjection:
+class JointProjection:
     """Query, key and value of one attention, whose weights lie one below the other.
 
     The first layer that is called computes all, and keeps the others' values until they are asked
@@ -365,21 +370,24 @@ class _JointProjection:
 
     def __init__(self, layers: Sequence[Any]) -> None:
         with torch.no_grad():
-            self._weight = torch.cat([layer.weight for layer in layers])
-            self._bias = torch.cat([layer.bias for layer in layers])
+            self.weight = torch.cat([layer.weight for layer in layers])
+            self.bias = torch.cat([layer.bias for layer in layers])
         self._layers = list(layers)
         for layer, weight, bias in zip(
-            layers, self._weight.chunk(len(layers)), self._bias.chunk(len(layers)), strict=True
+            layers, self.weight.chunk(len(layers)), self.bias.chunk(len(layers)), strict=True
         ):
             layer.weight.data, layer.bias.data = weight, bias
         self._input: Any = None
         self._left: dict[int, Any] = {}
 
+    def parameters(self) -> list[Any]:
+        """The weights of the layers, then their biases."""
+        return [layer.weight for layer in self._layers] + [layer.bias for layer in self._layers]
+
     def project(self, number: int, x: Any) -> Any:
         """What the layer of this number gives for the input."""
         if number == 0:
-            own = [layer.weight for layer in self._layers] + [layer.bias for layer in self._layers]
-            values = _JointLinear.apply(x, self._weight, self._bias, *own)
+            values = _JointLinear.apply(x, self.weight, self.bias, *self.parameters())
             self._input, self._left = x, dict(enumerate(values))
         if self._input is not x or number not in self._left:
             return nn.functional.linear(x, self._layers[number].weight, self._layers[number].bias)
@@ -449,7 +457,7 @@ class _DenseGelu(torch.autograd.Function):  # type: ignore[misc] # torch has no 
         )
         return (
             (slopes @ weight).view(x.shape) if ctx.needs_input_grad[0] else None,
-            slopes.t() @ x.reshape(-1, x.shape[-1]),
+            weight_slopes(slopes, x),
             _add_parts(partial, x.dtype),
         )
 
@@ -649,7 +657,7 @@ class _Output(torch.autograd.Function):  # type: ignore[misc] # torch has no typ
         return (
             (of_dense @ weight).view(x.shape),
             of_residual.view(gradients[0].shape),
-            of_dense.t() @ x.reshape(-1, x.shape[-1]),
+            weight_slopes(of_dense, x),
             of_bias,
             of_scale,
             of_shift,
@@ -658,7 +666,7 @@ class _Output(torch.autograd.Function):  # type: ignore[misc] # torch has no typ
         )
 
 
-class _Seeds:
+class DropoutSeeds:
     """The seeds of dropout, one a layer, drawn together when the first layer of a pass asks."""
 
     def __init__(self) -> None:
@@ -689,7 +697,9 @@ class FastLayers:
 
     def __init__(self, model: Any) -> None:
         self._layers: list[Any] = []
-        self._seeds = _Seeds()
+        self._seeds = DropoutSeeds()
+        self.attentions: list[tuple[Any, JointProjection]] = []
+        """Each attention whose query, key and value are one product, and that product."""
         taken: set[int] = set()
         for part in model.modules():
             if _is_output(part):
@@ -697,7 +707,8 @@ class FastLayers:
             elif _is_gelu(part):
                 self._replace(part, _gelu_forward(part))
             elif (projections := _find_projections(part)) is not None:
-                joint = _JointProjection(projections)
+                joint = JointProjection(projections)
+                self.attentions.append((part, joint))
                 for number, layer in enumerate(projections):
                     self._replace(layer, _projection_forward(joint, number))
                 taken.update(map(id, projections))
@@ -732,7 +743,7 @@ def _linear_forward(part: Any) -> Callable[..., Any]:
     return forward
 
 
-def _projection_forward(joint: _JointProjection, number: int) -> Callable[..., Any]:
+def _projection_forward(joint: JointProjection, number: int) -> Callable[..., Any]:
     def forward(x: Any) -> Any:
         return joint.project(number, x)
 
@@ -746,7 +757,7 @@ def _gelu_forward(part: Any) -> Callable[..., Any]:
     return forward
 
 
-def _output_forward(part: Any, seeds: _Seeds, number: int) -> Callable[..., Any]:
+def _output_forward(part: Any, seeds: DropoutSeeds, number: int) -> Callable[..., Any]:
     dense, norm, dropout = part.dense, part.LayerNorm, part.dropout
 
     def forward(hidden_states: Any, input_tensor: Any) -> Any:

@@ -1,4 +1,4 @@
-"""One training step: plain, or as a captured CUDA graph for each length; and the
+"""One training step: plain, or as a captured CUDA graph for each shape of a batch; and the
 optimiser, AdamW.
 
 With bf16 the model computes in bf16 and float32 master weights take the updates. Nothing in a step
@@ -9,13 +9,16 @@ the step in bf16 is that of `kernels.FusedAdamW`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nikawa.models.encoder.batches import Batch, RowStore
 from nikawa.models.encoder.settings import EncoderSettings
+
+if TYPE_CHECKING:
+    from nikawa.models.encoder.packed import PackedEncoder
 
 Loss = Callable[[Any, dict[str, Any]], Any]
 """The mean loss of a model on a batch, over the rows that count."""
@@ -35,10 +38,15 @@ class Steps(ABC):
         settings: EncoderSettings,
         updates: int,
         bf16: bool,
+        packed: PackedEncoder | None = None,
     ) -> None:
-        """`updates` is the number of steps that the optimiser will make."""
+        """`updates` is the number of steps that the optimiser will make.
+
+        `packed` is the packed way of the encoder, for batches that are to be packed.
+        """
         import torch
 
+        self._packed = packed
         self._model = model
         self._store = store
         self._loss = loss
@@ -72,6 +80,14 @@ class Steps(ABC):
     def ends_update(self, number: int) -> bool:
         """Whether the batch of this number completes a step of the optimiser."""
 
+    def compute_loss(self, rows: Any, batch: Batch) -> Any:
+        """The loss on these rows, in the shape of a batch."""
+        inputs = self._store.gather(rows, batch.length)
+        if not batch.tokens or self._packed is None:
+            return self._loss(self._model, inputs)
+        with self._packed.use(batch.tokens):
+            return self._loss(self._model, inputs)
+
     def mean_loss(self) -> float:
         """The mean loss since the last call; waits for the device."""
         value = float(self._loss_sum) / max(1, self._loss_count)
@@ -93,7 +109,7 @@ class PlainSteps(Steps):
 
         batch = self._batches[number]
         rows = torch.tensor(batch.rows, device=self._store.device)
-        loss = self._loss(self._model, self._store.gather(rows, batch.length))
+        loss = self.compute_loss(rows, batch)
         accumulate = self._settings.accumulate
         if accumulate > 1:
             left = len(self._batches) - number // accumulate * accumulate
@@ -112,7 +128,7 @@ class PlainSteps(Steps):
 
 
 class GraphSteps(Steps):
-    """A captured CUDA graph for each length: gather, forward, backward, clip, update.
+    """A captured CUDA graph for each shape of a batch: gather, forward, backward, clip, update.
 
     The host only chooses the next graph; the graph itself knows its rows.
     """
@@ -124,7 +140,8 @@ class GraphSteps(Steps):
         settings, store = self._settings, self._store
         self._stream = torch.cuda.Stream()
         self._pool = torch.cuda.graph_pool_handle()
-        self._graphs: dict[int, Any] = {}
+        self._graphs: dict[tuple[int, int], Any] = {}
+        """By length and tokens."""
         self._order = torch.zeros((0, settings.batch), dtype=torch.long, device=store.device)
         self._cursor = torch.zeros(1, dtype=torch.long, device=store.device)
 
@@ -136,53 +153,55 @@ class GraphSteps(Steps):
             self._graphs.clear()
             shape = (len(batches), self._settings.batch)
             self._order = torch.zeros(shape, dtype=torch.long, device=self._store.device)
-        if missing := {batch.length for batch in batches} - set(self._graphs):
+        shapes = {(batch.length, batch.tokens): batch for batch in batches}
+        if missing := {shape: shapes[shape] for shape in set(shapes) - set(self._graphs)}:
             self._capture_graphs(missing)
         self._batches = batches
         order = torch.tensor([batch.rows for batch in batches])
         self._order[: len(batches)].copy_(order, non_blocking=True)
         self._cursor.fill_(first)
 
-    def _capture_graphs(self, lengths: set[int]) -> None:
-        """Capture a graph for each of the lengths; the state stays as it was."""
+    def _capture_graphs(self, shapes: Mapping[tuple[int, int], Batch]) -> None:
+        """Capture a graph for each of the shapes; the state stays as it was."""
         import torch
 
         state = {name: value.clone() for name, value in self.optimiser.state().items()}
         is_fresh = not any(name.startswith("exp_avg") for name in state)  # torch makes them late
         self._order.fill_(self._store.n)
-        for length in sorted(lengths, reverse=True):
+        for shape, batch in sorted(shapes.items(), reverse=True):
             self._stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(self._stream):
                 for _ in range(1 if self._graphs else WARM_UP_STEPS):
                     self._cursor.zero_()
-                    self._learn_next(length)
+                    self._learn_next(batch)
             torch.cuda.current_stream().wait_stream(self._stream)
             graph = torch.cuda.CUDAGraph()
             self._model.zero_grad(set_to_none=True)
             self.optimiser.prepare_capture()
             with torch.cuda.graph(graph, pool=self._pool):
-                self._learn_next(length)
+                self._learn_next(batch)
             self.optimiser.finish_capture()
-            self._graphs[length] = graph
+            self._graphs[shape] = graph
         self.optimiser.restore(state)
         if is_fresh:
             self.optimiser.reset()
         self._cursor.zero_()
         self._loss_sum.zero_()
 
-    def _learn_next(self, length: int) -> None:
-        """What a graph does: learn the batch under the cursor, and move the cursor on."""
+    def _learn_next(self, batch: Batch) -> None:
+        """What a graph does: learn the rows under the cursor, and move the cursor on."""
         rows = self._order.index_select(0, self._cursor)[0]
         self._model.zero_grad(set_to_none=True)
-        loss = self._loss(self._model, self._store.gather(rows, length))
+        loss = self.compute_loss(rows, batch)
         loss.backward()
         self.optimiser.apply()
         self._loss_sum += loss.detach()
         self._cursor += 1
 
     def step(self, number: int) -> None:
-        """Replay the graph of the batch's length."""
-        self._graphs[self._batches[number].length].replay()
+        """Replay the graph of the batch's shape."""
+        batch = self._batches[number]
+        self._graphs[batch.length, batch.tokens].replay()
         self._loss_count += 1
 
     def ends_update(self, number: int) -> bool:

@@ -22,7 +22,14 @@ import msgspec
 
 from nikawa.errors import BadInput, list_names, missing_extra
 from nikawa.models.base import Progress, Scorer, ignore_progress
-from nikawa.models.encoder.batches import Batch, Rows, RowStore, choose_lengths, plan_epoch
+from nikawa.models.encoder.batches import (
+    Batch,
+    Rows,
+    RowStore,
+    choose_lengths,
+    plan_epoch,
+    plan_packed_epoch,
+)
 from nikawa.models.encoder.device import report_device_errors, seed_torch, uses_bf16
 from nikawa.models.encoder.settings import FIRST_METRIC, RUNTIME_SETTINGS, EncoderSettings
 from nikawa.models.encoder.steps import GraphSteps, Loss, PlainSteps, Steps, has_kernels
@@ -101,6 +108,7 @@ class TrainingLoop:
 
             self._fast_layers = FastLayers(model)
         self.store = RowStore(training.rows, device)
+        self._packed = self._pack_encoder()
         sizes = self.store.row_lengths()
         self._longest = max(int(sizes.max()), 1)
         self._lengths = choose_lengths(sizes, settings.batch, settings.epochs)
@@ -110,7 +118,7 @@ class TrainingLoop:
         updates = count_updates(self._total, self._epoch_size, settings.accumulate)
         captures = device.type == "cuda" and settings.accumulate == 1
         kind: type[Steps] = GraphSteps if captures else PlainSteps
-        self.steps = kind(model, self.store, training.loss, settings, updates, bf16)
+        self.steps = kind(model, self.store, training.loss, settings, updates, bf16, self._packed)
         self._optimiser = self.steps.optimiser
         if bf16:
             with torch.no_grad():
@@ -141,7 +149,32 @@ class TrainingLoop:
         """The batches of an epoch."""
         key = (self._training.seed, epoch)
         batch = self._training.settings.batch
+        if self._packed is not None:
+            return plan_packed_epoch(self.store, batch, self._longest, key)
         return plan_epoch(self.store, batch, self._longest, key, self._lengths)
+
+    def _pack_encoder(self) -> Any:
+        """The packed way of the encoder, if there is one and it computes what the padded way does;
+        else None.
+        """
+        import torch
+
+        if self._fast_layers is None:
+            return None
+        from nikawa.models.encoder.packed import pack_encoder
+
+        model = self._training.model
+        packed = pack_encoder(model, self._fast_layers)
+        if packed is None:
+            return None
+        count = min(self.store.n, self._training.settings.batch)
+        rows = torch.arange(count, device=self.store.device)
+        batch = self.store.gather(rows, max(1, int(self.store.row_lengths()[:count].max())))
+        tokens = int(self.store.row_tokens()[:count].sum())
+        if packed.agrees(model, lambda: self._training.loss(model, batch), tokens):
+            return packed
+        packed.restore()
+        return None
 
     def _run_epoch(self, epoch: int) -> None:
         settings = self._training.settings
@@ -208,6 +241,8 @@ class TrainingLoop:
         import torch
 
         model, optimiser = self._training.model, self._optimiser
+        if self._packed is not None:
+            self._packed.restore()
         if self._fast_layers is not None:
             self._fast_layers.restore()
         if self._training.settings.keep == "best" and self._best_state is not None:
