@@ -86,6 +86,21 @@ def test_json_tells_everything_and_quiet_nothing(runs: Path, tmp_path: Path) -> 
     assert call(str(runs), "--out", str(tmp_path / "b"), "--quiet").stdout == ""
 
 
+def test_runs_of_a_sweep_are_skipped_in_one_line(tmp_path: Path) -> None:
+    asked = RunRequest(
+        tasks=("mini-ja-nli",),
+        models=("baseline",),
+        seeds=(0, 1),
+        grid={"model": ("majority", "char-linear")},
+    )
+    run(asked, RunOptions(out=tmp_path, workers=1))
+    lines = [line for line in call(str(tmp_path)).stdout.splitlines() if "skipped" in line]
+    left_out = json.loads((tmp_path / "analyses" / "index.json").read_text())["left_out"]
+    assert len(left_out) == 4
+    names = ", ".join(list(left_out)[:3])
+    assert lines == [f"skipped, a run of a sweep that only chooses settings: {names}, … (4 runs)"]
+
+
 def test_nothing_is_replaced_unless_asked(runs: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "a")
     assert call(str(runs), "--out", out, "-q").exit_code == 0

@@ -23,7 +23,13 @@ from nikawa.cli.terminal.options import (
     UnitOfTable,
     warn_of_mode,
 )
-from nikawa.cli.terminal.output import echo, print_json, print_table, progress_bar
+from nikawa.cli.terminal.output import (
+    echo,
+    name_runs,
+    print_json,
+    print_table,
+    progress_bar,
+)
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
@@ -138,8 +144,11 @@ def show_analyses(analyses: Analyses, rows: int) -> None:
     show_across(analyses, rows)
     if any(one.value is not None and one.low is None for x in analyses.each for one in _figures(x)):
         echo(f"{NO_INTERVAL}: {TOO_FEW}")
+    skipped: dict[str, list[str]] = {}
     for run, why in analyses.index.left_out.items():
-        echo(f"skipped {run}: {why}")
+        skipped.setdefault(why, []).append(run)
+    for why, folders in skipped.items():
+        echo(f"skipped, {why}: {name_runs(folders)}")
 
 
 def mark_settings(each: Sequence[Analysis]) -> list[Analysis]:

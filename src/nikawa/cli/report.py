@@ -20,11 +20,10 @@ from nikawa.cli.terminal.options import (
     UnitOfTable,
     warn_of_mode,
 )
-from nikawa.cli.terminal.output import echo, format_count, print_json, status
+from nikawa.cli.terminal.output import echo, format_count, name_runs, print_json, status
 
 PANEL = "Evaluate"
 EXAMPLE = "Example: nikawa report runs --out report --open"
-MAX_RUNS_NAMED = 3
 
 
 def report(
@@ -102,9 +101,7 @@ def report(
         ]
         noted += [(f"skipped, {why}", runs) for why, runs in written.left_out.items()]
         for words, folders in noted:
-            names = ", ".join(folders[:MAX_RUNS_NAMED])
-            more = ", …" if len(folders) > MAX_RUNS_NAMED else ""
-            echo(f"{words}: {names}{more} ({format_count(len(folders), 'run')})")
+            echo(f"{words}: {name_runs(folders)}")
         echo(
             f"{written.page}  ({written.bytes / 1e6:.1f} MB; the same folder has summary.md, .tex, .csv and figures/)"
         )

@@ -239,6 +239,20 @@ def name_first(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+MAX_RUNS_NAMED = 3
+
+
+def name_runs(folders: Sequence[str]) -> str:
+    """Join the first of the folders of runs, and append how many there are.
+
+    >>> name_runs(["a", "b", "c", "d"])
+    'a, b, c, … (4 runs)'
+    """
+    more = ", …" if len(folders) > MAX_RUNS_NAMED else ""
+    names = ", ".join(folders[:MAX_RUNS_NAMED])
+    return f"{names}{more} ({format_count(len(folders), 'run')})"
+
+
 def format_count(n: int, noun: str) -> str:
     """Format a number with its noun.
 
