@@ -22,11 +22,13 @@ from typing import NamedTuple
 from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
 from nikawa.generation.job import GenerateOptions, Plan, generate
 from nikawa.generation.lexicon import Lexicon
-from nikawa.generation.pack import open_pack
+from nikawa.generation.pack import Pack, open_pack
 from nikawa.text.conjugation_ja import conjugate
 
 PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "1000000"))
 PACK = "temporal-ja"
+PLAIN_PACK = "temporal-ja@1"
+"""The version of the pack with the template that the plain program writes."""
 TEXT = (
     "{agent}は{time1}以来ずっと{noun}を{te}いる。現在は{time2}である。",
     "{agent}は{time3}に{noun}を{te}いた。",
@@ -80,11 +82,19 @@ def rate(made: Iterator[object]) -> float:
     return count / (time.process_time() - began)
 
 
-def against_plain() -> None:
-    pack = open_pack(PACK)
-    lexicon = load_pack_lexicon(pack)
-    plan = Plan(pack, "1", {"train": 14_000}, ())
+def plan_template(pack: Pack) -> list[PlannedCell]:
+    """The cells of the template that the plain program writes."""
+    plan = Plan(pack, "1", {"train": 1}, ())
     cells = [planned for planned in plan.cells["train"] if planned.cell.name in CELLS]
+    if len(cells) != len(CELLS):
+        raise LookupError(f"{pack.head.name} {pack.head.version} has not all of {CELLS}")
+    return cells
+
+
+def against_plain() -> None:
+    pack = open_pack(PLAIN_PACK)
+    lexicon = load_pack_lexicon(pack)
+    cells = plan_template(pack)
     ours = Plan(pack, "1", {"train": 1}, ())
     ours.cells = {"train": [PlannedCell(one.number, one.cell, 14_000) for one in cells]}
     # What is loaded once is loaded before the clock starts.

@@ -85,7 +85,7 @@ def format_of(path: Path) -> Format:
 def read_records(path: Path, kind: type[R]) -> Iterator[R]:
     """Stream the records of a file.
 
-    Memory stays constant. A repeated id is an error, at the latest at the end of the file. The suffix
+    Memory grows by 8 bytes per id, and not at all for records without ids. A repeated id is an error, at the latest at the end of the file. The suffix
     determines the format (see `FORMATS`). Raises BadInput, with the line or row, for any fault
     in the file, after the records before that place.
     """
