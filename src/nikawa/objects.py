@@ -316,6 +316,8 @@ class CallFiles:
             raise cannot_use(other, "a judgement")
         columns = list(dict.fromkeys(str(key) for row in rows for key in row))
         if set(columns) >= JUDGEMENT_FIELDS:
+            if is_table(value):  # an empty cell is no answer, as in a sheet
+                rows = [row if "answer" in row else {**row, "answer": None} for row in rows]
             return str(write_lines(self.place("judgements.jsonl", "the judgements"), rows))
         path = self.place("judgements.csv", "the judgements")
         with path.open("w", encoding="utf-8", newline="") as stream:

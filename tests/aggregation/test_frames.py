@@ -284,6 +284,12 @@ def test_blanks_of_long_frames_are_counted_as_missing() -> None:
         make_table(frame, question="label")
 
 
+def test_a_frame_without_rows_has_no_judgements() -> None:
+    for names in (("example", "worker", "question", "answer"), ("task", "worker", "label")):
+        with pytest.raises(BadInput, match="there are no judgements"):
+            make_table({name: [] for name in names})
+
+
 def test_texts_that_arrow_cannot_hold_are_counted_as_python_does() -> None:
     pytest.importorskip("pyarrow")
     rows = [(f"i{number // 2}", f"w{number % 2}", "\ud800") for number in range(4000)]

@@ -134,6 +134,23 @@ def test_judgements_come_as_a_frame_records_rows_or_a_file(tmp_path: Path) -> No
         nk.agree(odd)
 
 
+@pytest.mark.parametrize("names", [("task", "worker", "label"), ("example", "worker", "answer")])
+def test_an_empty_cell_of_a_frame_is_no_answer_as_in_a_sheet(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame(VOTES, columns=names)
+    if "answer" in names:
+        frame["question"] = "label"
+    frame.loc[0, names[2]] = None
+    path = tmp_path / "votes.csv"
+    frame.to_csv(path, index=False)
+    results = [nk.agree(each).report for each in (frame, path)]
+    assert [result.answers for result in results] == [len(VOTES) - 1] * 2
+    assert results[0].measures == results[1].measures
+    golds = [nk.aggregate(each, rule="majority", ties="drop").gold for each in (frame, path)]
+    assert golds[0] == golds[1]
+
+
 def test_load_takes_tables_records_and_mappings_of_splits(nli: Dataset) -> None:
     frame = nk.load(pd.DataFrame(ROWS))
     assert frame[0].inputs["premise"] == ROWS[0]["premise"]

@@ -213,6 +213,8 @@ def _table_of_columns(columns: Columns, question: str | None) -> Table:
     if columns.questions is not None:
         questions = CodedColumn.of(columns.questions)
         names = dict.fromkeys(map(str, questions.names))
+        if not names:
+            raise no_judgements()
         if question is None and len(names) > 1:
             what = f"the judgements answer several questions: {list_names(names)}"
             raise BadInput(what, cure=f"pass one of them: question={next(iter(names))!r}")

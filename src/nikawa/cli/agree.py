@@ -469,7 +469,8 @@ def format_sentences(report: AgreeReport) -> list[str]:
             ", ".join(f"{count:,} {name}" for name, count in report.counts.items() if count) + "."
         )
     if report.missing:
-        lines.append(f"{report.missing:,} judgements have no answer and are skipped.")
+        verbs = "has no answer and is" if report.missing == 1 else "have no answer and are"
+        lines.append(f"{format_count(report.missing, 'judgement')} {verbs} skipped.")
     lines += report.remarks
     for note in report.notes:
         where = ", ".join(map(str, note.lines)) + (", …" if note.count > len(note.lines) else "")
