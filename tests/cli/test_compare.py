@@ -83,3 +83,19 @@ def test_what_is_not_defined_says_why_and_shares_no_letter(tmp_path: Path) -> No
         line.split()[-1] for line in said.splitlines() if " flat " in line and "pearson " in line
     ]
     assert letters[0] == "1"  # the number of runs: no letter behind it
+
+
+def test_files_of_one_name_have_their_paths_and_a_name_given_twice_is_refused(
+    tmp_path: Path, give: Give
+) -> None:
+    file = Path(give("test", 7))
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "test.jsonl").write_bytes(file.read_bytes())
+    task = ("--task", str(tmp_path / "own.jsonl"), "--json")
+    made = json.loads(run(str(file), str(other / "test.jsonl"), *task))
+    assert {each["system"] for each in made["systems"]} == {str(file), str(other / "test.jsonl")}
+    words = ["compare", f"a={file}", f"a={other / 'test.jsonl'}", "--task", "x"]
+    done = CliRunner().invoke(build("compare"), words)
+    assert done.exit_code != 0
+    assert "'a' is given twice" in str(done.exception)

@@ -198,17 +198,24 @@ def parse_forms(words: list[str]) -> dict[str, str]:
 
 
 def parse_systems(systems: list[str]) -> dict[str, list[Path]]:
-    """Return the files of each system by its name; an unnamed system has the name of its file.
+    """Return the files of each system by its name; an unnamed system has the name of its file, or its path if that name
+    occurs twice.
 
     >>> [file.name for file in parse_systems(["a.jsonl", "b=1.jsonl,2.jsonl"])["b"]]
     ['1.jsonl', '2.jsonl']
+    >>> list(parse_systems(["old/test.jsonl", "new/test.jsonl"]))
+    ['old/test.jsonl', 'new/test.jsonl']
     """
-    by_name: dict[str, list[Path]] = {}
+    named = []
     for system in systems:
         name, equals, files = system.partition("=")
         paths = [to_path(file) for file in (files if equals else system).split(",")]
-        label = name if equals else paths[0].stem or str(paths[0])
-        label = str(paths[0]) if label in by_name else label
+        named.append((name if equals else paths[0].stem, bool(equals), paths))
+    labels = [name for name, _, _ in named]
+    by_name: dict[str, list[Path]] = {}
+    for name, is_chosen, paths in named:
+        is_clear = is_chosen or (name and labels.count(name) == 1)
+        label = name if is_clear else str(paths[0])
         if label in by_name:
             raise BadInput(
                 f"{label!r} is given twice", cure="give each system a name: a=FILE b=FILE"
