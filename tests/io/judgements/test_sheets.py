@@ -217,6 +217,7 @@ def test_mixed_encodings(tmp_path: Path) -> None:
     [
         ("task,user,label\n1,a,b\n".encode("utf-16"), "is UTF-16; save it as CSV UTF-8"),
         (b"PK\x03\x04rest", "is a workbook, not a sheet"),
+        (b"PAR1\x15\x04\x00\n", "is a Parquet file, not a sheet; save it as CSV"),
         (b"task,user,label\n1,a,\xff\xfe\xfd\n", "is neither UTF-8 nor Shift_JIS"),
     ],
 )

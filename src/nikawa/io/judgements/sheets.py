@@ -130,11 +130,14 @@ def _read_stretch(stream: BinaryIO) -> bytes:
 
 
 def refuse_bytes(raw: bytes, path: Path, number: int) -> None:
-    """Refuse a line that no sheet has: of UTF-16 or of a workbook, with NUL characters, endless."""
+    """Refuse a line that no sheet has: of UTF-16, of a workbook or of Parquet, with NUL characters, endless."""
     if number == 1 and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise BadInput("is UTF-16", file=path, line=1, cure="save it as CSV UTF-8")
     if number == 1 and raw[:4] == b"PK\x03\x04":
         raise BadInput("is a workbook, not a sheet", file=path, cure="save the sheet as CSV UTF-8")
+    if number == 1 and raw[:4] == b"PAR1":
+        cure = "save it as CSV UTF-8, or name its columns example, worker, question and answer"
+        raise BadInput("is a Parquet file, not a sheet", file=path, cure=cure)
     if b"\0" in raw:
         raise BadInput("holds a NUL character", file=path, line=number, cure="remove it")
     refuse_long_line(len(raw), path, number)
