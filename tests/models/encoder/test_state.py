@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,46 @@ def test_a_full_disk_is_one_line_and_the_state_before_stays(
             made(tmp_path, epochs=2).fit(case.task, case.learn)
     assert (tmp_path / train.STATE_FILE).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [train.STATE_FILE]
+
+
+class _Packed:
+    """A packed way that pads."""
+
+    def use(self, tokens: int) -> Any:
+        return nullcontext()
+
+    def restore(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("packs", [True, False])
+@pytest.mark.usefixtures("_every_epoch")
+def test_an_epoch_goes_on_by_the_plan_it_began_with(
+    packs: bool,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case, plan, plans = invented["text"], train.TrainingLoop.batches, {}
+
+    def watch(loop: Any, epoch: int) -> Any:
+        batches = plans[epoch] = plan(loop, epoch)
+        if epoch and loop._packed is ways[0]:
+            raise KeyboardInterrupt
+        return batches
+
+    monkeypatch.setattr(train.TrainingLoop, "batches", watch)
+    ways = [_Packed() if packs else None, None if packs else _Packed()]
+    for way in ways:
+        monkeypatch.setattr(train.TrainingLoop, "_pack_encoder", lambda loop, way=way: way)
+        if way is ways[0]:
+            with pytest.raises(KeyboardInterrupt):
+                made(tmp_path, epochs=2).fit(case.task, case.learn)
+            first = plans.pop(1)
+    made(tmp_path, epochs=2).fit(case.task, case.learn)
+    assert plans[1] == first
+    assert all((batch.tokens > 0) == packs for batch in first)
 
 
 @pytest.mark.parametrize(

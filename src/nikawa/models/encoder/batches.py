@@ -20,6 +20,8 @@ LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512)
 """The lengths batches are padded to."""
 FINER_LENGTHS = (40, 80, 112, 144, 160, 224, 288, 352)
 """Lengths between them, used where enough batches have them: each costs a captured graph."""
+STEPS_IN_OCTAVE = 4
+"""Numbers of tokens of packed batches between one distance from the usual number and twice it."""
 MIN_BATCHES_FOR_LENGTH = 100
 """Batches of a training that are worth a finer length."""
 
@@ -215,8 +217,7 @@ def plan_packed_epoch(
         dealt[place, : end - start] = draw.permutation(order[start:end])
         start = end
     sums = tokens[dealt].sum(axis=0)
-    step = packing_step(float(tokens[:-1].mean()) * batch)
-    packed = -(-sums // step) * step
+    packed = round_tokens(sums, float(tokens[:-1].mean()) * batch)
     fits = packed[: count - 1][packed[: count - 1] >= sums[-1]]
     if missing and len(fits):  # an incomplete batch needs no shape of its own
         packed[-1] = fits.min()
@@ -225,6 +226,22 @@ def plan_packed_epoch(
         for rows, size in zip(dealt.T.tolist(), packed, strict=True)
     ]
     return [batches[i] for i in draw.permutation(count)]
+
+
+def round_tokens(sums: np.ndarray, usual: float) -> np.ndarray:
+    """The tokens that batches of so many are packed into: multiples of `packing_step` around the
+    usual number, coarser ones far from it, so that long rows do not make hundreds of graphs.
+
+    >>> round_tokens(np.array([800, 801, 1500, 4000]), 810).tolist()
+    [800, 816, 1584, 4400]
+    """
+    step = packing_step(usual)
+    middle = round(usual / step) * step
+    apart = sums - middle
+    octaves = np.floor(np.log2(np.maximum(np.abs(apart), 1) / (STEPS_IN_OCTAVE * step)))
+    grain = step * 2 ** np.maximum(octaves, 0).astype(np.int64)
+    rounded: np.ndarray = middle - (-apart // grain) * grain
+    return rounded
 
 
 def packing_step(tokens: float) -> int:

@@ -108,9 +108,11 @@ class TrainingLoop:
 
             self._fast_layers = FastLayers(model)
         self.store = RowStore(training.rows, device)
-        self._packed = self._pack_encoder()
         sizes = self.store.row_lengths()
         self._longest = max(int(sizes.max()), 1)
+        self._packed = self._pack_encoder()
+        self._plans_packed = self._packed is not None
+        """Whether batches are planned for packing; a resumed training keeps the plan that it had."""
         self._lengths = choose_lengths(sizes, settings.batch, settings.epochs)
         self._epoch_size = -(-self.store.n // settings.batch)
         """Batches in an epoch."""
@@ -149,7 +151,7 @@ class TrainingLoop:
         """The batches of an epoch."""
         key = (self._training.seed, epoch)
         batch = self._training.settings.batch
-        if self._packed is not None:
+        if self._plans_packed:
             return plan_packed_epoch(self.store, batch, self._longest, key)
         return plan_epoch(self.store, batch, self._longest, key, self._lengths)
 
@@ -169,7 +171,8 @@ class TrainingLoop:
             return None
         count = min(self.store.n, self._training.settings.batch)
         rows = torch.arange(count, device=self.store.device)
-        batch = self.store.gather(rows, max(1, int(self.store.row_lengths()[:count].max())))
+        # As long as all batches are: kernels for longer rows may need more than this GPU has.
+        batch = self.store.gather(rows, self._longest)
         tokens = int(self.store.row_tokens()[:count].sum())
         if packed.agrees(model, lambda: self._training.loss(model, batch), tokens):
             return packed
@@ -268,6 +271,7 @@ class TrainingLoop:
             "key": self._key,
             "model": self._model_key,
             "done": self._done,
+            "packed": self._plans_packed,
             "best": self._best,
             "bad": self._not_better,
             "history": self._training.history,
@@ -287,6 +291,8 @@ class TrainingLoop:
         self._best_state = saved.best_state
         marks = saved.marks
         self._done = marks["done"]
+        # Another plan would learn some rows of an epoch twice, and others not at all.
+        self._plans_packed = marks.get("packed", False)
         self._best = marks["best"]
         self._not_better = marks["bad"]
         self._training.history[:] = marks["history"]
