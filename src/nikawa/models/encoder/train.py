@@ -1,7 +1,7 @@
 """Fine-tuning: the loop over epochs, evaluation on dev, the state on disk, and low-rank adapters.
 
-A killed training resumes from its last state and ends with the same weights, bit for bit. The state
-file is written whole or not at all.
+A killed training resumes from its last state; on a CPU it ends with the same weights, bit for bit.
+The state file is written whole or not at all.
 
 Low-rank adapters (Hu et al. 2022): small matrices next to the encoder's are trained, and added to
 them afterwards. The head is trained whole. What is saved is a plain checkpoint, whatever was
