@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -354,4 +355,10 @@ def _row(name: str, folder: Path, asked: Any, ways: Sequence[str]) -> dict[str, 
 
 
 if __name__ == "__main__":
-    main()
+    from nikawa.errors import NikawaError
+
+    try:
+        main()
+    except NikawaError as problem:  # as the command line shows it
+        print(f"error: {problem}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -205,6 +205,12 @@ def main() -> None:
     parser.add_argument("--against", type=Path, help="another checkout, to compare with")
     is_all = sys.argv[0].endswith("bench/__main__.py")
     chosen = parser.parse_args(["--sizes", "10000,100000"] if is_all else None)
+    if unknown := [command for command in chosen.commands if command not in COMMANDS]:
+        parser.error(f"there is no {unknown[0]!r} here; choose from {', '.join(COMMANDS)}")
+    if not all(size.isdecimal() for size in chosen.sizes.split(",")):
+        parser.error(
+            f"--sizes {chosen.sizes}: write numbers with commas between, such as 10000,100000"
+        )
     sizes = [int(size) for size in chosen.sizes.split(",")]
     own = Path(__file__).resolve().parents[1] / "src"
     other = chosen.against.resolve() / "src" if chosen.against else None

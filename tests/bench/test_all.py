@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))  # bench lies beside the package, not in it
 
 from bench import __main__ as all_of_them
-from bench import encoder_cpu, generate
+from bench import encoder_cpu, generate, growth
 from nikawa.generation.pack import open_pack
 
 
@@ -49,6 +49,20 @@ def test_an_unknown_name_is_refused_with_those_there_are(
         all_of_them.main(["generat"])
     assert stopped.value.code == 2
     assert "generate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "named"), [(["nothing"], "score"), (["--sizes", "few"], "few")])
+def test_growth_names_what_it_does_not_know(
+    words: list[str],
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["growth", *words])
+    with pytest.raises(SystemExit) as stopped:
+        growth.main()
+    assert stopped.value.code == 2
+    assert named in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_the_template_of_the_plain_program_is_in_its_pack() -> None:
