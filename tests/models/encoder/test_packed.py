@@ -152,6 +152,21 @@ def _attention(share: float, dim: int = 16) -> Any:
     return AttentionShape(heads=2, dim=dim, scale=dim**-0.5, share=share)
 
 
+def _by_torch(joint: Any, gradient: Any, sizes: list[int], factors: list[Any]) -> tuple[Any, Any]:
+    """Attention within each sequence and its slopes in float64, with the weights times these factors."""
+    exact = joint.double().requires_grad_()
+    dim = joint.shape[1] // 6
+    start, parts = 0, []
+    for size, factor in zip(sizes, factors, strict=True):
+        q, k, v = exact[start : start + size].view(size, 3, 2, dim).permute(1, 2, 0, 3)
+        weights = (q @ k.transpose(1, 2) * dim**-0.5).softmax(-1) * factor
+        parts.append((weights @ v).transpose(0, 1).reshape(size, 2 * dim))
+        start += size
+    whole = torch.cat(parts)
+    whole.backward(gradient.double())
+    return whole.detach(), exact.grad
+
+
 SIZES = [3, 1, 150, 64, 70, 17]
 
 
@@ -168,19 +183,11 @@ def test_attention_and_its_slopes_are_those_of_torch(sizes: list[int], dim: int)
     seed = torch.zeros(1, dtype=torch.long, device=DEVICE)
     out, norms = attend(joint, layout, attention, seed)
     slopes = attend_back(joint, out, norms, gradient, layout, attention, seed)
-    exact = joint.double().requires_grad_()
-    start, parts = 0, []
-    for size in [*sizes, 7] if max(sizes) >= 7 else [*sizes, *[3, 3, 1]]:
-        q, k, v = exact[start : start + size].view(size, 3, 2, dim).permute(1, 2, 0, 3)
-        weights = (q @ k.transpose(1, 2) * dim**-0.5).softmax(-1)
-        parts.append((weights @ v).transpose(0, 1).reshape(size, 2 * dim))
-        start += size
-    expected = torch.cat(parts)
-    expected.backward(gradient.double())
-    expected = expected.detach()
+    everything = [torch.ones(1, device=DEVICE)] * (len(sizes) + 1)
+    expected, exact = _by_torch(joint, gradient, [*sizes, 7], everything)
     assert float((out - expected).norm() / expected.norm()) < 5e-3
-    assert float((slopes - exact.grad).norm() / exact.grad.norm()) < 1e-2
-    for part, other in zip(slopes.chunk(3, 1), exact.grad.chunk(3, 1), strict=True):
+    assert float((slopes - exact).norm() / exact.norm()) < 1e-2
+    for part, other in zip(slopes.chunk(3, 1), exact.chunk(3, 1), strict=True):
         assert float((part - other).norm() / other.norm()) < 1e-2
     again = attend_back(joint, out, norms, gradient, layout, attention, seed)
     assert torch.equal(slopes, again)
@@ -202,18 +209,10 @@ def test_slopes_are_those_of_the_weights_that_dropout_keeps() -> None:
     kept = _kept(layout, attention, seed, sizes)
     shares = torch.cat([k.flatten() for k in kept]).double()
     assert abs(float(shares.mean()) - (1 - share)) < 0.01
-    exact = joint.double().requires_grad_()
-    start, parts = 0, []
-    for size, keep in zip(sizes, kept, strict=True):
-        q, k, v = exact[start : start + size].view(size, 3, 2, dim).permute(1, 2, 0, 3)
-        weights = (q @ k.transpose(1, 2) * dim**-0.5).softmax(-1) * keep.double() / (1 - share)
-        parts.append((weights @ v).transpose(0, 1).reshape(size, 2 * dim))
-        start += size
-    expected = torch.cat(parts)
-    expected.backward(gradient.double())
-    expected = expected.detach()
+    scaled = [keep.double() / (1 - share) for keep in kept]
+    expected, exact = _by_torch(joint, gradient, sizes, scaled)
     assert float((out - expected).norm() / expected.norm()) < 5e-3
-    assert float((slopes - exact.grad).norm() / exact.grad.norm()) < 1e-2
+    assert float((slopes - exact).norm() / exact.norm()) < 1e-2
 
 
 def _kept(layout: Any, attention: Any, seed: Any, sizes: list[int]) -> list[Any]:

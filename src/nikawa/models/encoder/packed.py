@@ -33,7 +33,7 @@ from nikawa.models.encoder.packed_kernels import (
 )
 
 SMALL_TABLE = 4096
-"""The most entries of one."""
+"""The most entries of a table whose slopes `sum_by_index` adds up."""
 ROUNDING_OF_VECTORS, ROUNDING_OF_ATTENTION = 0.15, 0.05
 """How far apart the packed and the padded way may be, as a share of how far vectors are from their
 mean: more than bf16 explains, and much less than a wrong position or another attention gives."""
