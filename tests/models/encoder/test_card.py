@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from nikawa.models.encoder import train
-from nikawa.models.encoder.steps import PlainSteps
+from nikawa.models.encoder.batches import Batch
+from nikawa.models.encoder.steps import GraphSteps, PlainSteps
 from nikawa.records import Kind
 
 
@@ -93,3 +94,32 @@ def test_a_training_in_bf16_repeats_bit_for_bit(
         weights.append([p.detach().cpu().clone() for p in encoder._model.parameters()])
     assert (0 not in tokens) if packs else (tokens == {0})
     assert all(torch.equal(one, two) for one, two in zip(*weights, strict=True))
+
+
+def test_a_graph_that_is_captured_later_leaves_the_mean_loss_as_it_is(
+    card: str,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case, seen = invented["reading"], []
+    capture = GraphSteps._capture_graphs
+
+    def watch(steps: Any, shapes: Any) -> None:
+        before = float(steps._loss_sum)
+        capture(steps, shapes)
+        seen.append((before, float(steps._loss_sum)))
+
+    plan = train.TrainingLoop.batches
+
+    def grow(loop: Any, epoch: int) -> Any:  # each epoch has a shape of its own
+        return [
+            Batch(b.rows, b.length + epoch, b.tokens and b.tokens + 16 * epoch)
+            for b in plan(loop, epoch)
+        ]
+
+    monkeypatch.setattr(GraphSteps, "_capture_graphs", watch)
+    monkeypatch.setattr(train.TrainingLoop, "batches", grow)
+    made(device=card, epochs=3, learning_rate=1e-3).fit(case.task, case.learn)
+    assert len(seen) == 3
+    assert all(before == after for before, after in seen)

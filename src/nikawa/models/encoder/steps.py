@@ -167,6 +167,7 @@ class GraphSteps(Steps):
 
         state = {name: value.clone() for name, value in self.optimiser.state().items()}
         is_fresh = not any(name.startswith("exp_avg") for name in state)  # torch makes them late
+        loss_sum = self._loss_sum.clone()
         self._order.fill_(self._store.n)
         for shape, batch in sorted(shapes.items(), reverse=True):
             self._stream.wait_stream(torch.cuda.current_stream())
@@ -186,7 +187,7 @@ class GraphSteps(Steps):
         if is_fresh:
             self.optimiser.reset()
         self._cursor.zero_()
-        self._loss_sum.zero_()
+        self._loss_sum.copy_(loss_sum)
 
     def _learn_next(self, batch: Batch) -> None:
         """What a graph does: learn the rows under the cursor, and move the cursor on."""
