@@ -134,7 +134,9 @@ def test_rows_are_picked_and_missing_ones_are_zero() -> None:
 
 @direct
 @pytest.mark.parametrize(("entries", "tokens", "width"), [(2, 500, 48), (130, 300, 80), (5, 3, 16)])
-def test_slopes_of_a_table_are_summed_by_its_entries(entries: int, tokens: int, width: int) -> None:
+def test_gradients_of_a_table_are_summed_by_its_entries(
+    entries: int, tokens: int, width: int
+) -> None:
     from nikawa.models.encoder.packed_kernels import sum_by_index
 
     torch.manual_seed(0)
@@ -153,7 +155,7 @@ def _attention(share: float, dim: int = 16) -> Any:
 
 
 def _by_torch(joint: Any, gradient: Any, sizes: list[int], factors: list[Any]) -> tuple[Any, Any]:
-    """Attention within each sequence and its slopes in float64, with the weights times these factors."""
+    """Attention within each sequence and its gradient in float64, with the weights times these factors."""
     exact = joint.double().requires_grad_()
     dim = joint.shape[1] // 6
     start, parts = 0, []
@@ -172,8 +174,8 @@ SIZES = [3, 1, 150, 64, 70, 17]
 
 @direct
 @pytest.mark.parametrize(("sizes", "dim"), [(SIZES, 16), ([3, 16, 9], 32), ([65, 128, 40], 16)])
-def test_attention_and_its_slopes_are_those_of_torch(sizes: list[int], dim: int) -> None:
-    from nikawa.models.encoder.packed_kernels import attend, attend_back, make_layout
+def test_attention_and_its_gradients_are_those_of_torch(sizes: list[int], dim: int) -> None:
+    from nikawa.models.encoder.packed_kernels import attend, attend_backward, make_layout
 
     torch.manual_seed(0)
     total, attention = sum(sizes), _attention(0.0, dim)
@@ -182,20 +184,20 @@ def test_attention_and_its_slopes_are_those_of_torch(sizes: list[int], dim: int)
     gradient = torch.randn(total + 7, 2 * dim, device=DEVICE).to(DTYPE)
     seed = torch.zeros(1, dtype=torch.long, device=DEVICE)
     out, norms = attend(joint, layout, attention, seed)
-    slopes = attend_back(joint, out, norms, gradient, layout, attention, seed)
+    of_joint = attend_backward(joint, out, norms, gradient, layout, attention, seed)
     everything = [torch.ones(1, device=DEVICE)] * (len(sizes) + 1)
     expected, exact = _by_torch(joint, gradient, [*sizes, 7], everything)
     assert float((out - expected).norm() / expected.norm()) < 5e-3
-    assert float((slopes - exact).norm() / exact.norm()) < 1e-2
-    for part, other in zip(slopes.chunk(3, 1), exact.chunk(3, 1), strict=True):
+    assert float((of_joint - exact).norm() / exact.norm()) < 1e-2
+    for part, other in zip(of_joint.chunk(3, 1), exact.chunk(3, 1), strict=True):
         assert float((part - other).norm() / other.norm()) < 1e-2
-    again = attend_back(joint, out, norms, gradient, layout, attention, seed)
-    assert torch.equal(slopes, again)
+    again = attend_backward(joint, out, norms, gradient, layout, attention, seed)
+    assert torch.equal(of_joint, again)
 
 
 @direct
-def test_slopes_are_those_of_the_weights_that_dropout_keeps() -> None:
-    from nikawa.models.encoder.packed_kernels import attend, attend_back, make_layout
+def test_gradients_are_those_of_the_weights_that_dropout_keeps() -> None:
+    from nikawa.models.encoder.packed_kernels import attend, attend_backward, make_layout
 
     torch.manual_seed(0)
     sizes, dim, share = [130, 3, 40], 16, 0.25
@@ -205,14 +207,14 @@ def test_slopes_are_those_of_the_weights_that_dropout_keeps() -> None:
     joint = torch.randn(total, 6 * dim, device=DEVICE).to(DTYPE)
     gradient = torch.randn(total, 2 * dim, device=DEVICE).to(DTYPE)
     out, norms = attend(joint, layout, attention, seed)
-    slopes = attend_back(joint, out, norms, gradient, layout, attention, seed)
+    of_joint = attend_backward(joint, out, norms, gradient, layout, attention, seed)
     kept = _kept(layout, attention, seed, sizes)
     shares = torch.cat([k.flatten() for k in kept]).double()
     assert abs(float(shares.mean()) - (1 - share)) < 0.01
     scaled = [keep.double() / (1 - share) for keep in kept]
     expected, exact = _by_torch(joint, gradient, sizes, scaled)
     assert float((out - expected).norm() / expected.norm()) < 5e-3
-    assert float((slopes - exact).norm() / exact.norm()) < 1e-2
+    assert float((of_joint - exact).norm() / exact.norm()) < 1e-2
 
 
 def _kept(layout: Any, attention: Any, seed: Any, sizes: list[int]) -> list[Any]:

@@ -316,8 +316,8 @@ def _flat(values: Any) -> Any:
     return values.reshape(-1, values.shape[-1]).contiguous()
 
 
-def weight_slopes(gradient: Any, x: Any) -> Any:
-    """The slopes of a linear layer's weights, of those of its values and its input."""
+def weight_gradient(gradient: Any, x: Any) -> Any:
+    """The gradient of a linear layer's weights, from that of its output and from its input."""
     return gradient.t() @ x.reshape(-1, x.shape[-1])
 
 
@@ -336,7 +336,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc] # torch has no typ
         needs_x, needs_weight, needs_bias = ctx.needs_input_grad
         return (
             (gradient @ weight).view(x.shape) if needs_x else None,
-            weight_slopes(gradient, x) if needs_weight else None,
+            weight_gradient(gradient, x) if needs_weight else None,
             sum_columns(gradient) if needs_bias else None,
         )
 
@@ -355,7 +355,7 @@ class _JointLinear(torch.autograd.Function):  # type: ignore[misc] # torch has n
     def backward(ctx: Any, *gradients: Any) -> Any:
         x, weight = ctx.saved_tensors
         gradient = torch.cat([part.reshape(-1, part.shape[-1]) for part in gradients], -1)
-        weights = weight_slopes(gradient, x).chunk(ctx.n)
+        weights = weight_gradient(gradient, x).chunk(ctx.n)
         biases = sum_columns(gradient).chunk(ctx.n)
         of_x = (gradient @ weight).view(x.shape) if ctx.needs_input_grad[0] else None
         return of_x, None, None, *weights, *biases
@@ -457,7 +457,7 @@ class _DenseGelu(torch.autograd.Function):  # type: ignore[misc] # torch has no 
         )
         return (
             (slopes @ weight).view(x.shape) if ctx.needs_input_grad[0] else None,
-            weight_slopes(slopes, x),
+            weight_gradient(slopes, x),
             _add_parts(partial, x.dtype),
         )
 
@@ -657,7 +657,7 @@ class _Output(torch.autograd.Function):  # type: ignore[misc] # torch has no typ
         return (
             (of_dense @ weight).view(x.shape),
             of_residual.view(gradients[0].shape),
-            weight_slopes(of_dense, x),
+            weight_gradient(of_dense, x),
             of_bias,
             of_scale,
             of_shift,

@@ -20,20 +20,20 @@ from nikawa.models.encoder.kernels import (
     FastLayers,
     JointProjection,
     sum_columns,
-    weight_slopes,
+    weight_gradient,
 )
 from nikawa.models.encoder.packed_kernels import (
     AttentionShape,
     Layout,
     attend,
-    attend_back,
+    attend_backward,
     make_layout,
     pick_rows,
     sum_by_index,
 )
 
 SMALL_TABLE = 4096
-"""The most entries of a table whose slopes `sum_by_index` adds up."""
+"""The most entries of a table whose gradient is computed by `sum_by_index`."""
 ROUNDING_OF_VECTORS, ROUNDING_OF_ATTENTION = 0.15, 0.05
 """How far apart the packed and the padded way may be, as a share of how far vectors are from their
 mean: more than bf16 explains, and much less than a wrong position or another attention gives."""
@@ -55,7 +55,7 @@ class _Pad(torch.autograd.Function):  # type: ignore[misc] # torch has no types 
         return pick_rows(flat, ctx.layout.source), None
 
 
-class _Look(torch.autograd.Function):  # type: ignore[misc] # torch has no types here
+class _SmallEmbedding(torch.autograd.Function):  # type: ignore[misc] # torch has no types here
     """The entries of a small table of vectors."""
 
     @staticmethod
@@ -99,10 +99,10 @@ class _PackedAttention(torch.autograd.Function):  # type: ignore[misc] # torch h
     def backward(ctx: Any, *gradients: Any) -> Any:
         x, weight, joint, out, norms, seed = ctx.saved_tensors
         gradient = gradients[0].contiguous()
-        slopes = attend_back(joint, out, norms, gradient, ctx.layout, ctx.attention, seed)
-        weights = weight_slopes(slopes, x).chunk(ctx.n)
-        biases = sum_columns(slopes).chunk(ctx.n)
-        of_x = slopes @ weight if ctx.needs_input_grad[0] else None
+        of_joint = attend_backward(joint, out, norms, gradient, ctx.layout, ctx.attention, seed)
+        weights = weight_gradient(of_joint, x).chunk(ctx.n)
+        biases = sum_columns(of_joint).chunk(ctx.n)
+        of_x = of_joint @ weight if ctx.needs_input_grad[0] else None
         return of_x, None, None, None, None, None, *weights, *biases
 
 
@@ -117,7 +117,7 @@ class PackedEncoder:
         self._watched: list[tuple[Any, Any]] | None = None
         self._seeds = DropoutSeeds()
         self._parts: list[tuple[Any, Any]] = []
-        """What has another way, and the way it had."""
+        """The modules whose `forward` is replaced, and the one that was set before, if any."""
         for number, (part, joint) in enumerate(layers.attentions):
             self._replace(part, self._attention_forward(part, joint, number))
         self._seeds.n = len(layers.attentions)
@@ -133,7 +133,7 @@ class PackedEncoder:
         part.forward = forward
 
     def restore(self) -> None:
-        """Give the encoder its own way back."""
+        """Give the modules their own `forward` again."""
         for part, forward in reversed(self._parts):
             if forward is None:
                 del part.forward
@@ -154,7 +154,7 @@ class PackedEncoder:
         """Whether the packed way can be used for a loss of the model.
 
         It can if the encoder is called once, with a batch of so many tokens, and gives the same
-        vectors up to rounding; and if the kernels of the way back run on this GPU.
+        vectors up to rounding; and if the kernels of the backward pass run on this GPU.
         """
         seen: list[tuple[Any, Any]] = []
         self._watched = seen
@@ -215,7 +215,7 @@ class PackedEncoder:
         ) -> Any:
             layout = self._layout
             if layout is not None:
-                # Numbers of 32 bits are sorted in half the time, which the way back does.
+                # Numbers of 32 bits are sorted in half the time, which the backward pass does.
                 input_ids = input_ids.reshape(-1)[layout.place][None].int()
                 if token_type_ids is not None:
                     token_type_ids = token_type_ids.reshape(-1)[layout.place][None]
@@ -239,7 +239,7 @@ class PackedEncoder:
         def forward(index: Any) -> Any:
             if self._layout is None:
                 return own(index)
-            return _Look.apply(part.weight, index, part.padding_idx)
+            return _SmallEmbedding.apply(part.weight, index, part.padding_idx)
 
         return forward
 

@@ -1,5 +1,5 @@
 """The kernels of packed batches, written in Triton: where each token lies, rows moved there and
-back, the slopes of small tables, and attention within each sequence.
+back, the of_joint of small tables, and attention within each sequence.
 
 Attention has query, key and value in one matrix, its softmax takes one pass over the keys (Dao
 2023), and its dropout hashes the place of each weight. Sums have a fixed order, so that a run
@@ -156,7 +156,24 @@ def _attend(
 
 
 @triton.jit
-def _slopes_of_weights(
+def _read_queries(
+    q_part, out, gradient, norms, value, start, row, size, head, heads, tokens, DIM: tl.constexpr
+):
+    """What the backward pass needs of some queries: themselves, the gradient of their output, the
+    norm of their weights, the mean of the gradient over the weights, and the hashes of dropout.
+    """
+    width = heads * DIM
+    q = _read_rows(q_part, start, row, size, 3 * width, DIM)
+    g = _read_rows(gradient + head * DIM, start, row, size, width, DIM)
+    o = _read_rows(out + head * DIM, start, row, size, width, DIM)
+    places = head * tokens + start + row
+    norm = tl.load(norms + places, mask=row < size, other=0.0)
+    mean = tl.sum(g.to(tl.float32) * o.to(tl.float32), 1)
+    return q, g, norm, mean, _hash_rows(value, places)
+
+
+@triton.jit
+def _weights_and_gradients(
     q,
     k,
     v,
@@ -171,26 +188,26 @@ def _slopes_of_weights(
     keep_scale,
     DROPS: tl.constexpr,
 ):
-    """The weights after dropout, and the slopes of the scores."""
+    """The weights after dropout, and the gradients of the scores."""
     weights = tl.exp2(tl.dot(q, tl.trans(k)) * factor - norm[:, None])
     weights = tl.where(valid, weights, 0.0)
-    slope = tl.dot(g, tl.trans(v))
+    of_scores = tl.dot(g, tl.trans(v))
     dropped = weights
     if DROPS:
         kept = _keep_weights(hashes, column, threshold)
         dropped = tl.where(kept, weights * keep_scale, 0.0)
-        slope = tl.where(kept, slope * keep_scale, 0.0)
-    return dropped, weights * (slope - mean[:, None])
+        of_scores = tl.where(kept, of_scores * keep_scale, 0.0)
+    return dropped, weights * (of_scores - mean[:, None])
 
 
 @triton.jit
-def _attend_back(
+def _attend_backward(
     joint,
     starts,
     out,
     norms,
     gradient,
-    slopes,
+    of_joint,
     seed,
     tokens,
     heads,
@@ -225,15 +242,11 @@ def _attend_back(
             of_v = tl.zeros((COLUMNS, DIM), dtype=tl.float32)
             for begin in range(0, size, ROWS):
                 row = begin + tl.arange(0, ROWS)
-                q = _read_rows(q_part, start, row, size, 3 * width, DIM)
-                g = _read_rows(gradient + head * DIM, start, row, size, width, DIM)
-                o = _read_rows(out + head * DIM, start, row, size, width, DIM)
-                places = head * tokens + start + row
-                norm = tl.load(norms + places, mask=row < size, other=0.0)
-                mean = tl.sum(g.to(tl.float32) * o.to(tl.float32), 1)
+                q, g, norm, mean, hashes = _read_queries(
+                    q_part, out, gradient, norms, value, start, row, size, head, heads, tokens, DIM
+                )
                 valid = (row < size)[:, None] & (column < size)[None, :]
-                hashes = _hash_rows(value, places)
-                dropped, slope = _slopes_of_weights(
+                dropped, of_scores = _weights_and_gradients(
                     q,
                     k,
                     v,
@@ -249,32 +262,28 @@ def _attend_back(
                     DROPS,
                 )
                 of_v += tl.dot(tl.trans(dropped.to(g.dtype)), g)
-                slope = slope.to(q.dtype)
-                of_k += tl.dot(tl.trans(slope), q)
+                of_scores = of_scores.to(q.dtype)
+                of_k += tl.dot(tl.trans(of_scores), q)
                 if size <= COLUMNS:
-                    of_q = tl.dot(slope, k) * scale
-                    _write_rows(slopes + head * DIM, start, row, size, 3 * width, of_q, DIM)
-            k_slopes = slopes + width + head * DIM
-            _write_rows(k_slopes, start, column, size, 3 * width, of_k * scale, DIM)
-            _write_rows(k_slopes + width, start, column, size, 3 * width, of_v, DIM)
+                    of_q = tl.dot(of_scores, k) * scale
+                    _write_rows(of_joint + head * DIM, start, row, size, 3 * width, of_q, DIM)
+            of_k_and_v = of_joint + width + head * DIM
+            _write_rows(of_k_and_v, start, column, size, 3 * width, of_k * scale, DIM)
+            _write_rows(of_k_and_v + width, start, column, size, 3 * width, of_v, DIM)
     else:
         first = (tl.program_id(0) - blocks) * ROWS
         if (first < size) & (size > COLUMNS):
             row = first + tl.arange(0, ROWS)
-            q = _read_rows(q_part, start, row, size, 3 * width, DIM)
-            g = _read_rows(gradient + head * DIM, start, row, size, width, DIM)
-            o = _read_rows(out + head * DIM, start, row, size, width, DIM)
-            places = head * tokens + start + row
-            norm = tl.load(norms + places, mask=row < size, other=0.0)
-            mean = tl.sum(g.to(tl.float32) * o.to(tl.float32), 1)
-            hashes = _hash_rows(value, places)
+            q, g, norm, mean, hashes = _read_queries(
+                q_part, out, gradient, norms, value, start, row, size, head, heads, tokens, DIM
+            )
             of_q = tl.zeros((ROWS, DIM), dtype=tl.float32)
             for begin in range(0, size, COLUMNS):
                 column = begin + tl.arange(0, COLUMNS)
                 k = _read_rows(k_part, start, column, size, 3 * width, DIM)
                 v = _read_rows(v_part, start, column, size, 3 * width, DIM)
                 valid = (row < size)[:, None] & (column < size)[None, :]
-                _, slope = _slopes_of_weights(
+                _, of_scores = _weights_and_gradients(
                     q,
                     k,
                     v,
@@ -289,8 +298,8 @@ def _attend_back(
                     keep_scale,
                     DROPS,
                 )
-                of_q += tl.dot(slope.to(k.dtype), k)
-            _write_rows(slopes + head * DIM, start, row, size, 3 * width, of_q * scale, DIM)
+                of_q += tl.dot(of_scores.to(k.dtype), k)
+            _write_rows(of_joint + head * DIM, start, row, size, 3 * width, of_q * scale, DIM)
 
 
 @triton.jit
@@ -440,7 +449,7 @@ def _dropping(attention: AttentionShape) -> tuple[int, float]:
 
 
 def attend(joint: Any, layout: Layout, attention: AttentionShape, seed: Any) -> tuple[Any, Any]:
-    """Attention of a matrix of queries, keys and values: its values, and what the way back needs."""
+    """Attention of a matrix of queries, keys and values: its values, and what the backward pass needs."""
     tokens = len(joint)
     out = joint.new_empty((tokens, attention.heads * attention.dim))
     norms = torch.empty((attention.heads, tokens), device=joint.device)
@@ -466,7 +475,7 @@ def attend(joint: Any, layout: Layout, attention: AttentionShape, seed: Any) -> 
     return out, norms
 
 
-def attend_back(
+def attend_backward(
     joint: Any,
     out: Any,
     norms: Any,
@@ -475,15 +484,15 @@ def attend_back(
     attention: AttentionShape,
     seed: Any,
 ) -> Any:
-    """The slopes of the matrix of queries, keys and values."""
-    slopes = torch.empty_like(joint)
+    """The gradient of the matrix of queries, keys and values."""
+    of_joint = torch.empty_like(joint)
     arguments = (
         joint,
         layout.starts,
         out,
         norms,
         gradient,
-        slopes,
+        of_joint,
         seed,
         len(joint),
         attention.heads,
@@ -494,7 +503,7 @@ def attend_back(
     queries, keys = BACKWARD.fit(layout.longest)
     blocks, more = -(-layout.longest // keys), -(-layout.longest // queries)
     grid = (blocks + (more if blocks > 1 else 0), attention.heads, len(layout.starts) - 1)
-    _attend_back[grid](
+    _attend_backward[grid](
         *arguments,
         blocks,
         DROPS=attention.share > 0,
@@ -504,4 +513,4 @@ def attend_back(
         num_warps=BACKWARD.warps,
         num_stages=BACKWARD.stages,
     )
-    return slopes
+    return of_joint
